@@ -3,6 +3,15 @@
 //! This file only defines the subcommands and how failures are shown. Each subcommand is in
 //! `cmd/<name>.rs` and offers `Args` and `run`.
 
+// To change … open …
+//     a subcommand                          cmd/<name>.rs, and its line in cmd.rs and below
+//     options of limits                     effort.rs
+//     passwords, keys, descriptors          password.rs, secret.rs; key.rs; descriptor.rs
+//     streams of stored strings; entries    table.rs; entries.rs
+//     lines of JSON                         jsonl.rs, jsonl/request.rs, jsonl/answers.rs
+//     the prompt; closed streams; Ctrl-C    terminal/unix.rs; streams.rs; interrupt.rs
+//     digests of files                      cmd/sum.rs and cmd/sum/
+
 mod cmd;
 mod compute;
 mod crypt3;

@@ -17,6 +17,18 @@
 //! * `transport`: sockets, TLS and HTTP.
 //! * `operation`: the life of the process: its configuration, start, reload, drain, end.
 
+// To change … open …
+//     a route; its fields; a reason         api/route.rs; api/request.rs, api/answer.rs; api/problem.rs, api/refusal.rs;
+//                                           then `salternd openapi > docs/openapi.json`
+//     the OpenAPI document                  api/schema.rs, api/openapi.rs
+//     what a request does; batches          handlers/single.rs; handlers/batch.rs; handlers/census.rs
+//     identity, rights, rates               site/clients.rs; site/rate.rs
+//     metrics; the log                      site/metrics.rs, site/exposition.rs; site/log.rs
+//     HTTP; connections; bodies; TLS        transport/http.rs; connection.rs, listen.rs, holders.rs; bodies.rs; tls.rs
+//     a key of salternd.toml                operation/config.rs; config/clients.rs, config/listen.rs
+//     start, reload, end; descriptors       operation/run.rs, open.rs, start.rs; descriptors.rs
+//     the client                            client.rs; body.rs
+
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod api;

@@ -4,6 +4,13 @@
 //! do not get another `crypt`: `link/crypt.c` exports them under the standard names.
 //!
 //! Rust programs do not need this crate. docs/c.md is for its users; `scripts/install` links it.
+
+// To change … open …
+//     a C function                          its folder here, its header in include/, its name in link/*.symbols (for
+//                                           crypt(3): link/crypt.c, crypt.map); the dump for tests/c/abi.rs; docs/c.md
+//     the boundary of every function        boundary.rs; reserve.rs (memory when malloc fails)
+//     calls that wait at the same time      gather.rs, gather/crew.rs
+//     linking and installing                scripts/install
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::missing_safety_doc, reason = "the headers say what callers guarantee")]
 

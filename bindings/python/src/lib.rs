@@ -5,6 +5,15 @@
 //! interpreter, no lock is held across attaching or detaching, and threads that hash never touch
 //! the interpreter at all.
 
+// To change … open …
+//     a method of PasswordHasher            hasher.rs; saltern/_saltern.pyi; asyncio: saltern/aio.py, pending.rs
+//     an exception                          saltern/exceptions.py; errors.rs, login.rs
+//     the process's pool; waiting, signals  process.rs; wait.rs
+//     columns of passwords and strings      batches.rs; arrow.rs; columns.rs; blake2/rows.rs, blake2/many.rs
+//     BLAKE2 objects, hashlib's parameters  blake2/running.rs, sequential.rs, tree.rs, xof.rs; blake2/given.rs
+//     an adapter                            saltern/<framework>.py; saltern/schemes.py
+//     bulk jobs                             saltern/bulk/__init__.py says which module does what
+
 mod arrow;
 mod batches;
 mod blake2;

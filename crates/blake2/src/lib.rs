@@ -33,6 +33,15 @@
 //! The instruction set is chosen at run time: portable code, SSE4.1, AVX2, AVX-512 or NEON;
 //! [`Level`] lists them, and each `Params` has a `level` method to select a lower one. Results
 //! never depend on it. The crate is `no_std` and needs `alloc`.
+
+// To change … open …
+//     the round                             compress.rs
+//     BLAKE2b beside BLAKE2s                function.rs
+//     the kernel of each level              dispatch.rs
+//     a message or tree in memory as whole  whole.rs
+//     trees in pieces; parameters           tree.rs; params.rs
+//     many messages: equal length; any      many.rs; batch.rs, engine.rs
+//     BLAKE2X; other libraries' interfaces  xof.rs; rustcrypto.rs, hazmat.rs
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(

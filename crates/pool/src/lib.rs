@@ -7,6 +7,13 @@
 //! # Features
 //! `getrandom` (default): random salts. `os` (default): binding threads to processors, and huge
 //! pages (Linux).
+
+// To change … open …
+//     order, overload, admission            queue.rs; rate.rs; schedule.rs (and its simulation.rs)
+//     memory accounting, eviction           ledger.rs
+//     a thread; a group in flight           worker.rs; flight.rs; reader.rs (a source that fails)
+//     what is submitted, grouped, awaited   pool.rs, item.rs, task.rs; shape.rs; ticket.rs
+//     blocks of a ROM outside memory        source.rs, source/grid.rs
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod config;

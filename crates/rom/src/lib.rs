@@ -30,6 +30,15 @@
 //! cache. On other systems they are in files, from which they are copied into memory or read block
 //! by block by a few threads; everything else is one clear error.
 
+// To change … open …
+//     creating, attaching, removing         operations/create.rs, attach.rs, remove.rs
+//     the manifest; the id and chunk sums   format/manifest.rs, files/kept.rs; format/identity.rs, sums.rs
+//     pages, mappings, segments             system/pages.rs, memory.rs; map.rs, sysv.rs; elsewhere/ (not Linux)
+//     which files are trusted               files/opened.rs, regular.rs
+//     files that appear whole               files/staged.rs
+//     a medium read while hashes run        hashing/direct.rs; hashing/source.rs, source/ring.rs, source/threads.rs
+//     checks while hashes run               hashing/checked.rs; hashing/recheck.rs
+
 mod error;
 mod files;
 mod format;

@@ -30,6 +30,18 @@
 //!   ([`policy::Scheme`]). `legacy` stands for all of these.
 //! * `libcrypt`: the schemes that only the machine's libcrypt computes; it is loaded at run time.
 //! * `json`: tables as lines of JSON, and passwords in JSON.
+
+// To change … open …
+//     the steps of a login; waiting         passwords.rs; ticket.rs
+//     which strings are outdated            rehash.rs; strength.rs
+//     an old scheme                         foreign/<name>.rs, its lines in foreign.rs, scheme.rs, known.rs, Cargo.toml
+//     names and prefixes of strings         known.rs; stored.rs
+//     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
+//     errors of a policy and their places   invalid.rs; policy/document.rs
+//     key files; ROMs of a policy           policy/key_file.rs; site.rs; watch.rs
+//     the cost of unknown accounts          decoy.rs; class.rs
+//     tables without passwords              table.rs; table/census.rs; table/lines.rs, table/bounded.rs
+//     JSON that is wiped                    json.rs, json/fields.rs
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod class;

@@ -7,6 +7,11 @@
 //! intrinsics is in this crate or in the short `#[target_feature]` wrappers of its users.
 //!
 //! This crate is an internal part of Saltern: its API may change in any release.
+
+// To change … open …
+//     a CPU level, new or which is chosen   level.rs, x86.rs or aarch64.rs (token), x86/ or aarch64/ (lanes); then the
+//                                           matches in yescrypt's and blake2's dispatch.rs, which stop compiling
+//     an instruction choice                 x86/*.rs, aarch64/*.rs
 #![no_std]
 
 pub mod lanes;

@@ -22,6 +22,13 @@
 //!
 //! [`Serialize`]: serde::Serialize
 
+// To change … open …
+//     what is tried, and for how long       search.rs; ladder.rs
+//     arrivals, counts; the real pool       load.rs; site.rs
+//     the model of a pool, without a clock  model.rs
+//     the report                            report.rs, text.rs, page.rs, policy.rs; attack.rs
+//     shared processors, busy machines      neighbour.rs; others.rs
+
 mod attack;
 mod clock;
 mod error;

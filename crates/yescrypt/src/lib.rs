@@ -21,6 +21,21 @@
 //! `std` (default): threads for p > 1. `os` (default): huge pages (Linux). `getrandom` (default):
 //! random salts. `password-hash`: the traits of that crate. Without `std` the crate needs `alloc`
 //! only.
+
+// To change … open …
+//     a size, cost or mode; generation 0.5  core/params.rs; core/escrypt.rs
+//     limits; what a step is counted as     site/limits.rs; core/cost.rs
+//     an S-box size, rounds, a flavour      core/flavor.rs; core/dispatch.rs (constants of the kernels); core/cost.rs
+//     the S-box work, Salsa20, the loops    core/pwxform.rs (docs/inner-loops.md), core/salsa20.rs, core/smix.rs
+//     passes of a call; each pass; batches  core/kdf.rs; core/pass.rs; core/batch.rs
+//     memory and its reuse; wiping          core/memory.rs, core/memory/region.rs, workspace.rs
+//     a ROM; reading it; stopping for it    core/rom.rs, core/fill.rs; core/reading.rs; core/smix.rs (Cursor), core/resumable.rs
+//     recorded ROM reads and their checks   core/log.rs, core/check.rs
+//     a string scheme                       text/scheme.rs, text/encoding.rs, and the scheme's own file in text/
+//     what crypt(3) accepts                 text/crypt3.rs
+//     names before `$y$`, lists of ROMs     text/extended.rs; text/names.rs; text/roms.rs
+//     hashing and verifying strings; keys   site/hasher.rs; site/keys.rs, site/encrypt.rs
+//     the name of an error, its remedy      error.rs
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

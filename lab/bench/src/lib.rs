@@ -21,6 +21,13 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 
+// To change … open …
+//     what is measured                      cases/*.toml
+//     a peer                                engine/<name>.rs, its line in engine.rs; a case
+//     the method; the record                runner.rs, stats.rs; record.rs
+//     text and page                         text.rs; report.rs
+//     overload, the service, soak           bin/saltern-bench/
+
 pub mod case;
 pub mod compare;
 pub mod crypt_r;
