@@ -48,7 +48,8 @@ async fn it_finds_the_service_again() {
 #[test]
 fn the_client_for_python_works() {
     let daemon = Daemon::start(&config("[limits]\nhead_time = \"200ms\"\n"), POLICY);
-    let tests = saltern_testing::program::repository("apps/salternd/clients/python/test_salternd.py");
+    let tests =
+        saltern_testing::program::repository("apps/salternd/clients/python/test_salternd.py");
     let run = std::process::Command::new("python3")
         .args(["-W", "error", "-B"])
         .arg(tests)
