@@ -10,6 +10,7 @@ mod site {
     mod http;
     mod life;
     mod logins;
+    mod page;
     mod policies;
     #[cfg(feature = "rom")]
     mod roms;
