@@ -27,11 +27,11 @@ use self::answers::Answers;
 use self::input::WipedReader;
 use self::pending::{Answer, Pending};
 use self::request::Request;
-use crate::cmd::hash::Given;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::output::warn;
 use crate::password::EMPTY;
+use crate::protection::Protection;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -98,7 +98,7 @@ pub(crate) enum Task {
         computer: Arc<Many>,
         allow_empty: bool,
         /// The keys and ROMs.
-        given: Given,
+        protection: Protection,
     },
     /// Compare with the hash of the line.
     Verify {
@@ -269,16 +269,16 @@ impl Reader {
         let password = &request.password;
         let hash = request.hash.as_ref().map(|hash| hash.as_str()).unwrap_or_default();
         match &self.task {
-            Task::Hash { computer, given, .. } => {
+            Task::Hash { computer, protection, .. } => {
                 let setting = match &request.setting {
                     Some(text) => {
                         let setting = Setting::parse(text.as_bytes()).map_err(|e| e.to_string())?;
-                        given.check(&setting).map_err(|error| error.to_string())?;
+                        protection.check(&setting).map_err(|error| error.to_string())?;
                         text.as_bytes().to_vec()
                     }
                     None => computer.new_setting()?.as_bytes().to_vec(),
                 };
-                *notes = crypt3::notes(&setting, given.unnamed_key, password);
+                *notes = crypt3::notes(&setting, protection.unnamed_key, password);
                 computer.hash(password, &setting, due).map(Pending::Hash)
             }
             Task::Verify { computer, stored, notes: told } => {

@@ -26,6 +26,7 @@ mod output;
 mod password;
 mod policy;
 mod progress;
+mod protection;
 mod rom;
 mod secret;
 mod streams;

@@ -1,7 +1,5 @@
 //! `saltern hash`: a password in, one string out.
 
-mod given;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +9,6 @@ use anyhow::{bail, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern_yescrypt::{Hasher, Params, Setting};
 
-pub(crate) use self::given::Given;
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
@@ -20,6 +17,7 @@ use crate::key::KeyArgs;
 use crate::output::{self, Output};
 use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
 use crate::policy;
+use crate::protection::Protection;
 use crate::rom::NewRomArgs;
 
 const EXAMPLES: &str = "\
@@ -182,10 +180,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // Checked before a password is asked for, or a large ROM is attached: a hash that cannot be
     // computed needs neither.
     params.check(&limits).map_err(explain)?;
-    let given = Given::new(&args.key, &args.rom);
-    given.check_scheme(args.how.scheme == SchemeName::Yescrypt)?;
+    let protection = Protection::new(&args.key, &args.rom);
+    protection.check_scheme(args.how.scheme == SchemeName::Yescrypt)?;
     if let Some(text) = &args.how.setting {
-        given.check(&Setting::parse(text.as_encoded_bytes())?)?;
+        protection.check(&Setting::parse(text.as_encoded_bytes())?)?;
     }
     let new = args.how.setting.is_none();
     let keys = if new { args.key.read_for_new(args.rom.no_names())? } else { args.key.read()? };
@@ -196,13 +194,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
         let computer = Arc::new(Many::new(hasher, roms.open, pool)?);
-        let task = Task::Hash { computer, allow_empty: args.allow_empty, given };
+        let task = Task::Hash { computer, allow_empty: args.allow_empty, protection };
         return jsonl::run(&args.many, task);
     }
     let computer = One::new(hasher, roms.open, &args.effort)?;
     // The whole argument: crypt(3) also checks what follows the salt.
     let whole = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
-    args.hash_one(computer, given, whole.unwrap_or(setting.as_bytes()))
+    args.hash_one(computer, protection, whole.unwrap_or(setting.as_bytes()))
 }
 
 impl SettingArgs {
@@ -239,10 +237,15 @@ impl SettingArgs {
 impl Args {
     /// Print the string of one password, with a note on standard error if crypt(3) on a plain Linux
     /// cannot verify it.
-    fn hash_one(&self, computer: One, given: Given, setting: &[u8]) -> anyhow::Result<ExitCode> {
+    fn hash_one(
+        &self,
+        computer: One,
+        protection: Protection,
+        setting: &[u8],
+    ) -> anyhow::Result<ExitCode> {
         let password = self.read()?;
         let hash = computer.hash(&password, setting)?;
-        let notes = crypt3::notes(setting, given.unnamed_key, &password);
+        let notes = crypt3::notes(setting, protection.unnamed_key, &password);
         // Dropped before writing, which may take long: no secret is left by then.
         drop((computer, password));
         print(&hash, &notes)

@@ -1,4 +1,4 @@
-//! Keys and ROMs from options, and settings that do not use them.
+//! The keys and ROMs that options ask for, and settings that would not use them.
 
 use anyhow::{bail, ensure};
 use saltern_yescrypt::{Scheme, Setting};
@@ -6,24 +6,24 @@ use saltern_yescrypt::{Scheme, Setting};
 use crate::key::KeyArgs;
 use crate::rom::NewRomArgs;
 
-/// The keys and ROMs from options, beside the setting of a new string.
+/// What options ask for, beside the setting of a new string.
 #[derive(Clone, Copy)]
-pub(crate) struct Given {
+pub(crate) struct Protection {
     key: bool,
     /// One of the keys is for strings that name none.
     pub(crate) unnamed_key: bool,
     rom: bool,
 }
 
-impl Given {
+impl Protection {
     /// The keys and ROMs of these options.
-    pub(super) fn new(key: &KeyArgs, rom: &NewRomArgs) -> Given {
+    pub(crate) fn new(key: &KeyArgs, rom: &NewRomArgs) -> Self {
         let unnamed_key = key.assumes_unnamed() || (rom.no_names() && key.is_given());
-        Given { key: key.is_given(), unnamed_key, rom: rom.is_given() }
+        Protection { key: key.is_given(), unnamed_key, rom: rom.is_given() }
     }
 
     /// Keys and ROMs go with no other scheme than yescrypt.
-    pub(super) fn check_scheme(self, yescrypt: bool) -> anyhow::Result<()> {
+    pub(crate) fn check_scheme(self, yescrypt: bool) -> anyhow::Result<()> {
         ensure!(yescrypt || !self.rom, "a ROM works with yescrypt strings only");
         ensure!(yescrypt || !self.key, "a key works with yescrypt strings only");
         Ok(())
