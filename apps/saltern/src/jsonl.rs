@@ -300,7 +300,7 @@ impl Reader {
     }
 }
 
-/// The same with this much time.
+/// `passwords` for one call that has to be answered by then.
 fn timed(passwords: &Passwords, due: Option<Instant>) -> Passwords {
     let left = |due: Instant| due.saturating_duration_since(Instant::now());
     due.map_or_else(|| passwords.clone(), |due| passwords.within(left(due)))

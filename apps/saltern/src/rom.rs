@@ -58,7 +58,7 @@ pub(crate) enum AccessName {
     Direct,
 }
 
-/// The same for new hashes.
+/// Options for the ROMs of new hashes.
 #[derive(clap::Args)]
 pub(crate) struct NewRomArgs {
     #[command(flatten)]

@@ -30,7 +30,7 @@ fn answer(body: impl FnOnce() -> Option<()>) -> c_int {
 /// Does something with a state and bytes outside it.
 ///
 /// # Safety
-/// As in `blake2.h`: a state, and as many bytes as stated.
+/// `state` points to a state, and `start` to `len` bytes; either may be null.
 unsafe fn with<S>(
     state: *mut S,
     (start, len): (*const u8, usize),

@@ -37,7 +37,7 @@ pub struct RawParams {
 }
 
 impl RawParams {
-    /// The same, unchecked.
+    /// The parameters as the caller gave them, unchecked.
     fn params(&self) -> Result<Params, Error> {
         let RawParams { flags, n, r, p, t, g, nrom } = *self;
         let mut params = Params::with_flags(flags, n, r)?;

@@ -21,7 +21,7 @@ impl View {
         Self::lend(object, ffi::PyBUF_SIMPLE)
     }
 
-    /// The same, with the division into items.
+    /// All bytes of an object, with their division into items.
     pub(crate) fn items(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::lend(object, ffi::PyBUF_C_CONTIGUOUS | ffi::PyBUF_FORMAT)
     }

@@ -70,7 +70,7 @@ impl PasswordHasher {
         Ok(passwords)
     }
 
-    /// The same with this many seconds for a call, if given.
+    /// The passwords of the process, with this many seconds for a call, if given.
     fn within(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Passwords> {
         let until = due(py, seconds)?;
         Ok(Terms { passwords: self.passwords(py)?, until }.now())

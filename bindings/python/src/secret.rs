@@ -60,7 +60,7 @@ pub(crate) fn not_a_string(object: &Bound<'_, PyAny>) -> PyErr {
 /// The message for bytes that are not text.
 pub(crate) const NOT_TEXT: &str = "malformed stored string: it is not text";
 
-/// The same for bytes.
+/// A stored string that was given as bytes.
 pub(crate) fn stored_bytes<'a>(py: Python<'_>, bytes: &'a [u8]) -> PyResult<&'a str> {
     std::str::from_utf8(bytes).map_err(|_| errors::named(py, "InvalidHashError", NOT_TEXT))
 }

@@ -17,7 +17,7 @@ pub(crate) fn wait<T: Send + 'static>(py: Python<'_>, ticket: Ticket<T>) -> PyRe
     result(py, ticket)?.map_err(|error| errors::of(py, &error))
 }
 
-/// The same with the unconverted error: exceptions are only those of signal handlers.
+/// The result of a ticket, its error unconverted: exceptions are only those of signal handlers.
 pub(crate) fn result<T: Send + 'static>(
     py: Python<'_>,
     ticket: Ticket<T>,

@@ -171,7 +171,7 @@ impl<V: Variant> Params<V> {
         }
     }
 
-    /// The same for messages that can be hashed in batches; does nothing if they cannot. Lanes that
+    /// Hashes messages of one length in batches; does nothing if they cannot be. Lanes that
     /// the last batch does not fill get its first message, and their results are ignored.
     fn hash_alike<T: AsRef<[u8]>>(&self, messages: &[T], table: &mut [u8]) -> Option<()> {
         let (kernels, length) = (self.kernels(), usize::from(self.output_length()));

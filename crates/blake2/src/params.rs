@@ -246,7 +246,7 @@ impl<V: Variant> Params<V> {
         node.max_leaf_length(V::OUT_BYTES as u32)
     }
 
-    /// The same node with an output of this many bytes.
+    /// Sets the length of the node's output in bytes.
     pub(crate) fn set_hash_length(&mut self, length: u8) {
         self.set(offset::HASH_LENGTH, length);
     }
@@ -260,7 +260,7 @@ impl<V: Variant> Params<V> {
         self
     }
 
-    /// The same node in another place.
+    /// Sets the node's place among those of its depth.
     pub(crate) fn set_node_offset(&mut self, offset: u64) {
         let bytes = &offset.to_le_bytes()[..Self::NODE_BYTES];
         self.block.as_mut()[offset::NODE..][..Self::NODE_BYTES].copy_from_slice(bytes);

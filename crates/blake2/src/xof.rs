@@ -29,7 +29,7 @@ use crate::variant::Variant;
 #[derive(Clone, Debug)]
 pub struct Params<V: Variant> {
     node: NodeParams<V>,
-    /// As in the parameter block; the largest possible number means unknown.
+    /// The length in the parameter block; the largest possible number means unknown.
     length: u64,
 }
 

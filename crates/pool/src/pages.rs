@@ -14,7 +14,7 @@ pub(crate) fn huge_bytes(_: &[Range<usize>]) -> Option<u64> {
     None
 }
 
-/// The same from the text of `smaps`.
+/// Bytes of these ranges in huge pages, from the text of `smaps`.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
 fn huge_bytes_in(smaps: &str, ranges: &[Range<usize>]) -> Option<u64> {
     let mut sum = 0;

@@ -145,7 +145,7 @@ impl Pool {
     /// [`Pool::hash`] for one password.
     ///
     /// # Errors
-    /// As there; those of the item are in its result.
+    /// Those of the whole call; those of the item are in its result.
     #[cfg(feature = "getrandom")]
     pub fn hash_one(
         &self,
@@ -177,7 +177,7 @@ impl Pool {
     /// [`Pool::hash_with_settings`] for one password.
     ///
     /// # Errors
-    /// As there; those of the item are in its result.
+    /// Those of the whole call; those of the item are in its result.
     pub fn hash_one_with_setting(
         &self,
         hasher: &Arc<Hasher>,
@@ -209,7 +209,7 @@ impl Pool {
     /// [`Pool::verify`] for one password.
     ///
     /// # Errors
-    /// As there; those of the item are in its result.
+    /// Those of the whole call; those of the item are in its result.
     pub fn verify_one(
         &self,
         hasher: &Arc<Hasher>,
@@ -357,7 +357,7 @@ impl Pool {
         Ok(Prepared { shape, password, salt, doubt: None, finish })
     }
 
-    /// The same for a setting as text.
+    /// Prepares a hash under a setting that is given as text.
     fn under_text(
         &self,
         hasher: &Arc<Hasher>,

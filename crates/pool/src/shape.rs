@@ -176,7 +176,7 @@ fn work(params: &CheckedParams, reads: &[(RomMasks, Medium)]) -> u64 {
     u64::try_from(params.params().work_with(reads)).unwrap_or(u64::MAX)
 }
 
-/// The same read without its check.
+/// How a ROM is read when what was read is not checked.
 fn unchecked((masks, medium): (RomMasks, Medium)) -> (RomMasks, Medium) {
     let checked = matches!(medium, Medium::Checked { .. });
     (masks, if checked { Medium::Memory } else { medium })

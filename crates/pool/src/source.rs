@@ -132,7 +132,7 @@ pub struct Request {
 
 /// The end of a read.
 pub struct Completion {
-    /// As in the request.
+    /// The number that the request had.
     pub tag: usize,
     /// `None` if it is lost because the kernel may still write to it.
     pub buffer: Option<BlockBuffer>,

@@ -237,7 +237,7 @@ impl Passwords {
     /// systems that make and keep salts themselves, and for tests.
     ///
     /// # Errors
-    /// As there, and *bad input* for a salt that is too long.
+    /// Those of [`Passwords::hash`], and *bad input* for a salt that is too long.
     pub fn hash_with_salt(
         &self,
         password: impl AsRef<[u8]>,

@@ -49,7 +49,7 @@ impl Prepared {
         Self::beside(&policy, None)
     }
 
-    /// The same, reusing what a present site has in memory.
+    /// Opens a policy, reusing what a present site has in memory.
     pub(crate) fn beside(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
         let mut site = Site::attach(policy, present)?;
         let decoys = decoys(&mut site, Site::can_compute)?;

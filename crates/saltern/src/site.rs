@@ -126,7 +126,8 @@ impl Site {
         Ok(())
     }
 
-    /// The same before ROMs are attached: a ROM of the policy counts as attached.
+    /// Whether a hash could be computed once ROMs are attached: one of the policy counts as
+    /// attached.
     pub(crate) fn could_compute(&self, hash: &Hash) -> Result<(), Error> {
         use saltern_yescrypt::Error::{RomNotLoaded, RomUnavailable};
         let assumed = self.policy.assume_unnamed_rom.is_some();

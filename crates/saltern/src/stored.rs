@@ -144,7 +144,7 @@ impl Hash {
         }
     }
 
-    /// The same string with another yescrypt string in it.
+    /// This string with another yescrypt string in it.
     pub(crate) fn with_ours(&self, ours: &str) -> String {
         match self {
             Hash::Wrapped(inner, _) => wrapped(&**inner, ours),

@@ -157,7 +157,8 @@ impl Table {
     /// name none are taken to need this one.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::InUse`], with what still needs it; [`Error::Unavailable`] if the policy has no such
+    /// ROM.
     pub fn retire_rom(&self, id: &str, census: &Census) -> Result<(), Error> {
         let what = format!("the ROM {id}");
         if !self.policy().has_rom(id) {

@@ -57,7 +57,7 @@ pub trait Lanes: Vector {
     /// How many states lie side by side.
     const COUNT: usize;
 
-    /// The same word in every lane.
+    /// One word in every lane.
     fn splat(token: Self::Token, word: Self::Word) -> Self;
     /// Lane `i` from `words[i]`; at least `COUNT` words must be there.
     fn load(token: Self::Token, words: &[Self::Word]) -> Self;
@@ -65,7 +65,7 @@ pub trait Lanes: Vector {
     fn store(self, words: &mut [Self::Word]);
     /// Lane 0.
     fn first(self) -> Self::Word;
-    /// The same four: see [`Row::together`].
+    /// Returns all four unchanged, and keeps their instructions together: see [`Row::together`].
     #[inline(always)]
     #[must_use]
     fn together(four: [Self; 4]) -> [Self; 4] {
@@ -125,8 +125,8 @@ pub trait Row: Quad {
     fn from_words(token: Self::Token, words: [Self::Word; 4]) -> Self;
     /// Its words in the first state.
     fn to_words(self) -> [Self::Word; 4];
-    /// The same row. A hint to the compiler: all instructions that produce it come before any that
-    /// use a part of it.
+    /// Returns the row unchanged. A hint to the compiler: all instructions that produce it come
+    /// before any that use a part of it.
     #[inline(always)]
     #[must_use]
     fn together(self) -> Self {

@@ -72,7 +72,7 @@ macro_rules! rotate {
             fn xor_rotate_64(self, early: $register, late: $register, bits: u32) -> $register {
                 self.rotate_64(proven!($xor(early, late)), bits)
             }
-            /// The same for 32-bit words.
+            /// `xor`, then rotation of each 32-bit word.
             #[inline(always)]
             fn xor_rotate_32(self, early: $register, late: $register, bits: u32) -> $register {
                 self.rotate_32(proven!($xor(early, late)), bits)

@@ -10,7 +10,7 @@ pub fn thread_seconds() -> f64 {
     passed()
 }
 
-/// The same for all threads of the process.
+/// Seconds of processor time that all threads of the process have used.
 #[must_use]
 pub fn process_seconds() -> f64 {
     #[cfg(unix)]

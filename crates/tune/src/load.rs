@@ -79,9 +79,9 @@ pub struct Load {
     pub refused: usize,
     /// The time within which half of them were answered; `None` if fewer were answered.
     pub median_ms: Option<f64>,
-    /// The same for 99 of 100.
+    /// The time within which 99 of 100 were answered; `None` if fewer were.
     pub p99_ms: Option<f64>,
-    /// The same for all of them.
+    /// The time within which all were answered; `None` if one was not.
     pub worst_ms: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ use crate::clock::process_seconds;
 /// Above this fraction of all processors, other programs matter.
 const BUSY: f64 = 0.05;
 
-/// The same for processor time that a virtual machine did not get.
+/// Above this fraction, processor time that a virtual machine did not get matters.
 const STOLEN: f64 = 0.02;
 
 /// The mean number of processors that did something else during the measurement.

@@ -69,7 +69,7 @@ const BETTER: f64 = 1.03;
 /// The least logins in a load, if the pool can answer as many in its duration.
 const ENOUGH: f64 = 20.0;
 
-/// The same if the pool needs longer for that.
+/// The least logins in a load, if the pool needs longer for [`ENOUGH`].
 const FEW: f64 = 4.0;
 
 /// Fractions of the capacity at which latency is measured.

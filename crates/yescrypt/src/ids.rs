@@ -64,7 +64,7 @@ pub struct KeyId {
 }
 
 impl KeyId {
-    /// The same name with a fingerprint.
+    /// This name with a fingerprint.
     #[must_use]
     pub const fn with_fingerprint(mut self, fingerprint: KeyFingerprint) -> Self {
         self.fingerprint = Some(fingerprint);

@@ -251,7 +251,7 @@ impl Args {
         print(&hash, &notes)
     }
 
-    /// The same under the policy in a file.
+    /// Print the string of one password under the policy in a file.
     fn hash_under(&self, file: &Path) -> anyhow::Result<ExitCode> {
         if self.many.jsonl {
             let passwords = policy::many(file, self.effort.level()?, jsonl::WAITING)?;

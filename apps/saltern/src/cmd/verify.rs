@@ -215,7 +215,7 @@ fn known(stored: &str) -> Result<HashString, Outcome> {
     Err(Outcome::Unsupported(unsupported))
 }
 
-/// The same, with the outcome in words.
+/// The parsed string, or in words why no password can be compared with it.
 fn stored(text: &str) -> Result<HashString, String> {
     known(text).map_err(|outcome| outcome.reason().to_owned())
 }

@@ -119,7 +119,7 @@ impl Config {
     /// Parses the text of a file. Names of other files in it are relative to `beside`.
     ///
     /// # Errors
-    /// As there.
+    /// [`Invalid`], with the line, the key, the value and what is allowed.
     pub fn parse(text: &str, beside: &Path) -> Result<Self, Invalid> {
         let mut config: Config = toml::from_str(text).map_err(|error| {
             let invalid = wrong("", error.message().replace('\n', " "), "");

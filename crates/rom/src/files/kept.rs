@@ -39,7 +39,7 @@ impl Manifest {
         Self::followed(image).map(|(manifest, _)| manifest)
     }
 
-    /// The same, with the metadata of its file.
+    /// The manifest as [`Manifest::read_to_follow`] reads it, with the metadata of its file.
     pub(crate) fn followed(image: &Path) -> Result<(Self, Metadata), Error> {
         let (manifest, found, kind) = Self::read_from(image)?;
         if manifest.location != Location::Beside || kind != Kind::Disk {

@@ -124,8 +124,8 @@ impl Opened {
         matches!(&self.image, Image::File(file) if file.kind == Kind::Disk)
     }
 
-    /// The same for images in shared memory, where anybody may put files. For a file on a disk,
-    /// everything that is read from it must be checked instead.
+    /// Checks the trust of images in shared memory, where anybody may put files. For a file on a
+    /// disk, everything that is read from it must be checked instead.
     pub(crate) fn check_shared(&self) -> Result<(), Error> {
         if self.is_on_disk() { Ok(()) } else { self.check_trust() }
     }

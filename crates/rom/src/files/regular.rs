@@ -23,7 +23,7 @@ pub(crate) fn open_if_there(path: &Path) -> Result<Option<(File, Metadata)>, Err
     opened.map(regular).transpose()
 }
 
-/// The same for a file that must exist.
+/// Opens a regular file that must exist.
 pub(crate) fn open_file(path: &Path) -> Result<(File, Metadata), Error> {
     let opened = filesystem::open_regular(path).map_err(Error::io("open", path))?;
     opened.ok_or_else(|| not_regular(path))
@@ -43,7 +43,8 @@ pub(crate) fn check_file_owner(path: &Path, found: &Metadata) -> Result<(), Erro
     check_owner(path, &[owner], mode)
 }
 
-/// The same for any object, given its owners and its mode.
+/// Checks that only root and this user can have written to an object with these owners and this
+/// mode.
 pub(crate) fn check_owner(path: &Path, owners: &[u32], mode: u32) -> Result<(), Error> {
     let own = [0, own_user()];
     let foreign = owners.iter().find(|owner| !own.contains(owner));

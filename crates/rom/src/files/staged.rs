@@ -169,7 +169,7 @@ impl Staged {
         Ok(())
     }
 
-    /// The same if no file may have the name yet. A hard link never replaces a file; on file
+    /// Gives the file its name if no file has it yet. A hard link never replaces a file; on file
     /// systems without hard links, a file that somebody else creates at the same moment is lost.
     fn commit_new(self) -> Result<(), Error> {
         let exists = || Error::Exists { path: self.place.clone() };

@@ -69,7 +69,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// The same location, independent of the working directory.
+    /// The location, independent of the working directory.
     pub(crate) fn absolute(&self) -> Result<Self, Error> {
         match self {
             Location::File { path } => {

@@ -95,8 +95,8 @@ impl RomReaders {
         RomReaders { backend, readers: Mutex::new(None), told }
     }
 
-    /// The same, tried in advance, with remarks for the operator on what was not available. No
-    /// thread of the trial remains; those that read start with the pool.
+    /// Readers that were tried in advance, with remarks for the operator on what was not available.
+    /// No thread of the trial remains; those that read start with the pool.
     ///
     /// # Errors
     /// Those of the system, if no backend works.

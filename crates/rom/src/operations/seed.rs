@@ -36,7 +36,7 @@ impl Seed {
     /// [`Seed::from_file`] for a file that is already open, for example to check its mode first.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Io`], [`Error::SeedLength`].
     pub fn from_open_file(file: impl Read, path: &Path) -> Result<Self, Error> {
         let bytes = read(file, path)?;
         Ok(Seed { bytes, source: SeedSource::File { path: absolute(path) } })

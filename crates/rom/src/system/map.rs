@@ -197,7 +197,7 @@ pub(crate) fn seal(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fcntl_add_seals(file, SealFlags::SEAL)?)
 }
 
-/// The same memory file, by a descriptor that cannot write.
+/// Opens a memory file again, by a descriptor that cannot write.
 pub(crate) fn reopen(file: &File) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -140,7 +140,7 @@ impl Document {
         Ok(self.list_if_any(path)?.unwrap_or(0))
     }
 
-    /// The same, but distinguishes an empty list from a missing one.
+    /// How many parts a list has; `None` if it is missing.
     pub(super) fn list_if_any(&mut self, path: &str) -> Result<Option<usize>, Invalid> {
         match self.take(path) {
             None => Ok(None),

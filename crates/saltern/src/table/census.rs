@@ -175,7 +175,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: String, known: bool, others: 
     add(counts, name, 1, known, others);
 }
 
-/// The same for this many.
+/// Counts this many more of a name.
 fn add(
     counts: &mut BTreeMap<String, u64>,
     name: String,

@@ -14,7 +14,7 @@ pub(crate) enum Step {
     Plain,
     /// The output is the mix of `src ^ other`.
     Xor,
-    /// The same, and `other` becomes `src ^ other`.
+    /// The output is the mix of `src ^ other`, which `other` becomes.
     Save,
 }
 

@@ -38,7 +38,7 @@ pub(crate) const FILE_READ: u128 = 256 << 10;
 /// absorbs it.
 pub(crate) const END_BYTE: u128 = 44;
 
-/// The same for a B of any length, and the secrets around it.
+/// The ends of a pass, whatever the length of B, and the secrets around it.
 pub(crate) const ENDS: u128 = 16 << 10;
 
 /// Weights of a byte are in 48ths.

@@ -98,7 +98,7 @@ impl Flavor {
         Ok(Flavor::new(rounds, groups, simd, size)?.with_salsa(salsa, salsa)?.two_boxes())
     }
 
-    /// The same tuning with other Salsa20 round counts: `mix` in the Salsa20 block mix, which also
+    /// This tuning with other Salsa20 round counts: `mix` in the Salsa20 block mix, which also
     /// fills the S-boxes (8 by default), `tail` at the end of the pwxform block mix (2). An odd
     /// count ends after a column round.
     ///
@@ -155,7 +155,7 @@ impl Flavor {
         (8 * self.simple * self.gather).div_ceil(128)
     }
 
-    /// The same tuning with two boxes of the same size, as in escrypt 0.5.
+    /// This tuning with two boxes of the same size, as in escrypt 0.5.
     const fn two_boxes(self) -> Self {
         let sbox_bytes = self.sbox_bytes / 3 * 2;
         Flavor { sbox_bytes, stateless: true, ..self }

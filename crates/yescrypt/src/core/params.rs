@@ -365,7 +365,7 @@ impl CheckedParams {
         Ok(())
     }
 
-    /// The same parameters where ROMs are described separately.
+    /// These parameters where ROMs are described separately.
     pub(crate) fn without_nrom(&self) -> Self {
         CheckedParams { params: Params { nrom: 0, ..self.params } }
     }

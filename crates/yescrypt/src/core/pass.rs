@@ -396,7 +396,7 @@ impl<'a, 'v> Group<'a, 'v> {
         }
     }
 
-    /// The same once V is shared.
+    /// This group once V is shared, so that it only reads.
     pub(crate) fn into_reader(self) -> Group<'a, 'static> {
         Group { first: self.first, x: self.x, v: &mut [], boxes: self.boxes }
     }

@@ -323,7 +323,7 @@ pub(crate) trait Lane: Wide {
         self.multiply_halves().add(s0).xor(s1)
     }
 
-    /// The same in as few instructions as possible, for several states at once: there it is not the
+    /// A round in as few instructions as possible, for several states at once: there it is not the
     /// latency of one that counts.
     ///
     /// # Safety

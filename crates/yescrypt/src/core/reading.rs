@@ -163,7 +163,7 @@ pub struct RomUse<R = Rom> {
 }
 
 impl RomUse {
-    /// The same with the ROM borrowed, for hashes of this r.
+    /// Borrows the ROM, for hashes of this r.
     ///
     /// # Errors
     /// Those of [`Rom::view`].
@@ -187,7 +187,7 @@ impl<'a> Reads<'a> {
         Self::collect(params, list.iter().map(|used| Ok(*used)))
     }
 
-    /// The same for ROMs that are held.
+    /// The reads of ROMs that are held.
     pub(crate) fn of(params: &CheckedParams, list: &'a [RomUse]) -> Result<Self, Error> {
         params.check_roms(list)?;
         let views = list.iter().map(|used| used.view(params.params().r));

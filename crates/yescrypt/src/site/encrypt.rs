@@ -44,7 +44,7 @@ impl HashKey {
         boxed
     }
 
-    /// The same from a slice.
+    /// The key in a slice.
     ///
     /// # Errors
     /// [`Error::BufferLength`] unless it has exactly 32 bytes.

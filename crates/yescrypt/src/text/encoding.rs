@@ -203,7 +203,7 @@ impl Setting {
         Self::parse(extended.setting(salt.as_ref())?)
     }
 
-    /// The same `$y$` setting preceded by the ids of its ROM and its key, or without them.
+    /// This `$y$` setting, preceded by the ids of its ROM and its key, or without them.
     ///
     /// # Errors
     /// [`Error::KeyNotApplicable`] for another scheme, [`Error::RomNotUsed`] for a ROM id without
@@ -335,14 +335,14 @@ impl Setting {
         text
     }
 
-    /// The same (of any scheme but `$7$`) with another salt of the same length.
+    /// This setting (of any scheme but `$7$`) with another salt of the same length.
     pub(crate) fn with_salt(&self, salt: &[u8]) -> Self {
         let mut text = self.text[..self.salt_start].to_vec();
         self.push(&mut text, salt);
         Setting { text, salt: salt.to_vec(), ..self.clone() }
     }
 
-    /// The same, for a hash that is encrypted with the key of this name, or with no named key.
+    /// This setting for a hash that is encrypted with the key of this name, or with no named key.
     ///
     /// # Errors
     /// [`Error::KeyNotApplicable`] for `$7$`.

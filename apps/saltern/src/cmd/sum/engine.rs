@@ -74,7 +74,7 @@ impl Engine {
         })
     }
 
-    /// The same in this thread, if no other can be started.
+    /// Hashes the whole queue in this thread, if no other can be started.
     fn run_here<T, I: Iterator<Item = Task<T>>>(
         &self,
         queue: &Queue<I>,

@@ -20,7 +20,7 @@ const CHUNK: usize = 128 << 10;
 /// negligible.
 const BLOCK: usize = 1 << 20;
 
-/// The same if several threads hash what was read: they are started for every block.
+/// Bytes read at once if several threads hash them: threads are started for every block.
 const WIDE_BLOCK: usize = 8 << 20;
 
 /// Bytes after which the speed of reading is judged.

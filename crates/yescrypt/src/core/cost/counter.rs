@@ -7,7 +7,7 @@ use core::cell::Cell;
 pub(crate) struct Done {
     /// Blocks, and their bytes, through pwxform.
     pub(crate) pwxform: (u128, u128),
-    /// The same through Salsa20, including those for filling S-boxes.
+    /// Blocks, and their bytes, through Salsa20, including those for filling S-boxes.
     pub(crate) salsa20: (u128, u128),
     /// Blocks read from ROMs.
     pub(crate) reads: u128,
