@@ -186,7 +186,10 @@ impl Setting for Crypt {
         phrase.extend_from_slice(without_zeros(password)?);
         phrase.push(0);
         let phrase = CStr::from_bytes_with_nul(&phrase).map_err(|_| failed("a zero byte"))?;
-        let setting = CString::new(&*self.text).map_err(|_| failed("a zero byte"))?;
+        // A whole string, as crypt(3) is given it to verify: where a salt ends is seen by what
+        // follows it.
+        let setting = complete(&self.text).and_then(|text| CString::new(text).ok());
+        let setting = setting.ok_or_else(|| failed("a zero byte"))?;
         let whole = call(phrase, &setting)?;
         // libcrypt never makes a string that is written differently from its own output.
         let digest = whole.strip_prefix(&self.text).ok_or(REFUSED)?;

@@ -81,6 +81,12 @@ fn libcrypt_agrees() {
     agree("libcrypt", 2400, |text, _, ours| loose_salt(text, ours));
 }
 
+/// The salt alone, or with the dollar after it: what is hashed differs.
+#[test]
+fn libcrypt_agrees_on_every_form_of_sun_md5() {
+    agree("sunmd5", 240, |_, _, _| false);
+}
+
 #[test]
 fn argon2_cffi_agrees() {
     agree("argon2", 600, |_, _, _| false);
@@ -122,7 +128,7 @@ fn complete_string(text: &str, setting: &dyn Setting, digest: &str) -> Option<St
 #[test]
 fn settings_have_one_spelling_and_strings_are_made() {
     let mut made = Vec::new();
-    for program in ["libcrypt", "argon2", "bcrypt", "django", "libpass"] {
+    for program in ["libcrypt", "sunmd5", "argon2", "bcrypt", "django", "libpass"] {
         for (password, text, _) in vectors(program).cases.iter().filter(|case| case.2) {
             let mut password = unhex(password);
             let Some(foreign) = admitted(text, &password) else { continue };
