@@ -27,6 +27,7 @@ class _Site(TypedDict):
     salt: int
     limits: str
     schemes: list[str]
+    replace: str
     keys: list[str]
     active_key: str | None
     unnamed_key: bool
@@ -44,11 +45,13 @@ class _Census(TypedDict):
     needs_rekey: int
     needs_wrap: int
     needs_login: int
+    kept: int
     below_floor: int
     wrapped: int
     other_keys: int
     other_roms: int
     other_costs: int
+    unsupported: dict[str, int]
     schemes: dict[str, int]
     keys: dict[str, int]
     roms: dict[str, int]

@@ -198,6 +198,7 @@ pub(crate) fn census<'py>(
     counts.set_item("without_string", without)?;
     let schemes = census.schemes.into_iter().map(|(scheme, count)| (scheme.to_string(), count));
     counts.set_item("schemes", schemes.collect::<std::collections::BTreeMap<_, _>>())?;
+    counts.set_item("unsupported", census.unsupported)?;
     counts.set_item("keys", census.keys)?;
     counts.set_item("roms", census.roms)?;
     counts.set_item("costs", census.costs)?;

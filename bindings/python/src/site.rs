@@ -18,6 +18,7 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     let mut schemes: Vec<_> = policy.schemes.iter().map(ToString::to_string).collect();
     schemes.sort();
     site.set_item("schemes", schemes)?;
+    site.set_item("replace", policy.replace.name())?;
     let keys = || policy.keys.iter();
     let name = |key: &saltern::policy::Key| key.name.to_string();
     let mut names: Vec<_> = keys().map(name).collect();

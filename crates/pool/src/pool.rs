@@ -349,6 +349,7 @@ impl Pool {
         setting: Setting,
         text: fn(HashString) -> Result<T, Error>,
     ) -> Result<Prepared<T>, Error> {
+        hasher.limits().admit_new_password(password)?;
         let (shape, salt) = self.plan(hasher.plan(password, &setting)?)?;
         let hasher = Arc::clone(hasher);
         let finish =

@@ -82,9 +82,19 @@ const MARKS: [char; 2] = ['!', '*'];
 
 /// The part before a string, and the string.
 pub(crate) fn split(text: &str) -> (&str, &str) {
+    if is_mysql(text) {
+        return text.split_at(0);
+    }
     let unmarked = text.trim_start_matches(MARKS);
     let rest = strip_crypt(unmarked).map_or(unmarked, |rest| rest.trim_start_matches(MARKS));
     text.split_at(text.len() - rest.len())
+}
+
+/// Whether this is a string of MySQL's old PASSWORD(): `*` and 40 digits in upper case. An account
+/// whose bare SHA-1 is locked looks the same only if its digits are in upper case, too.
+fn is_mysql(text: &str) -> bool {
+    let digits = text.strip_prefix('*').filter(|digits| digits.len() == 40);
+    digits.is_some_and(|digits| digits.bytes().all(|c| matches!(c, b'0'..=b'9' | b'A'..=b'F')))
 }
 
 /// Whether the part before a string marks a locked account.
@@ -111,12 +121,18 @@ pub(crate) fn kind(text: &str) -> Result<Kind<'_>, Error> {
     }
     let of_prefix = KNOWN.iter().find(|known| text.starts_with(known.prefix));
     let known = of_prefix.or_else(|| of_form(text));
-    let known = known.ok_or(Error::malformed("stored string", "a known scheme"))?;
+    let known = known.ok_or(UNKNOWN)?;
     Ok(match known.scheme {
         Some(Scheme::Yescrypt | Scheme::Scrypt | Scheme::Escrypt) => Kind::Ours(known, text),
         _ => Kind::Foreign(known, text),
     })
 }
+
+/// For a string of which not even the name of the scheme is known.
+const UNKNOWN: Error = Error::malformed(
+    "stored string",
+    "the beginning of a known scheme, such as $y$, $2b$, $6$, $argon2id$ or {SSHA}",
+);
 
 /// For a wrapped string that is not one.
 pub(crate) const UNCLOSED: Error =
@@ -127,6 +143,7 @@ fn of_form(text: &str) -> Option<&'static Known> {
     let digits = |also: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || also.contains(&c));
     match text.len() {
         13 if digits(b"./") => Some(&DES),
+        41 if is_mysql(text) => Some(&MYSQL),
         32 | 40 | 64 | 128 if text.bytes().all(|c| c.is_ascii_hexdigit()) => Some(&HEX),
         _ => None,
     }
@@ -143,9 +160,10 @@ const fn by_name(prefix: &'static str, name: &'static str) -> Known {
 
 static DES: Known = known("", "traditional DES", Scheme::Libcrypt);
 static HEX: Known = known("", "bare hexadecimal digits", Scheme::Hex);
+static MYSQL: Known = by_name("", "MySQL's mysql_native_password");
 
 /// Longer prefixes come before shorter ones that begin them.
-static KNOWN: [Known; 44] = [
+static KNOWN: [Known; 84] = [
     known(Ours::Yescrypt.prefix(), "yescrypt", Scheme::Yescrypt),
     known("{rom=", "yescrypt", Scheme::Yescrypt),
     known("{key=", "yescrypt", Scheme::Yescrypt),
@@ -190,6 +208,46 @@ static KNOWN: [Known; 44] = [
     by_name("bcrypt_sha256$", "bcrypt over SHA-256 in the Django format"),
     by_name("bcrypt$", "bcrypt in the Django format"),
     by_name("argon2$", "Argon2 in the Django format"),
+    by_name("scrypt$", "scrypt in the Django format"),
+    by_name("sha1$", "SHA-1 in the Django format"),
+    by_name("md5$", "MD5 in the Django format"),
+    by_name("scrypt:", "scrypt in the Werkzeug format"),
+    by_name("pbkdf2:", "PBKDF2 in the Werkzeug format"),
+    by_name("{bcrypt}", "bcrypt in the Spring format"),
+    by_name("{argon2", "Argon2 in the Spring format"),
+    by_name("{pbkdf2", "PBKDF2 in the Spring format"),
+    by_name("{scrypt", "scrypt in the Spring format"),
+    by_name("{sha256}", "SHA-256 in the Spring format"),
+    by_name("{noop}", "a plain password in the Spring format"),
+    by_name("{BLF-CRYPT}", "bcrypt in the Dovecot format"),
+    by_name("{SHA512-CRYPT}", "sha512crypt in the Dovecot format"),
+    by_name("{SHA256-CRYPT}", "sha256crypt in the Dovecot format"),
+    by_name("{MD5-CRYPT}", "md5crypt in the Dovecot format"),
+    by_name("{DES-CRYPT}", "traditional DES in the Dovecot format"),
+    by_name("{ARGON2ID}", "Argon2id in the Dovecot format"),
+    by_name("{ARGON2I}", "Argon2i in the Dovecot format"),
+    by_name("{SHA512}", "SHA-512 in the Dovecot format"),
+    by_name("{SHA256}", "SHA-256 in the Dovecot format"),
+    by_name("{PLAIN}", "a plain password in the Dovecot format"),
+    by_name("{ARGON2}", "Argon2 in the OpenLDAP format"),
+    by_name("{PBKDF2}", "PBKDF2 in the OpenLDAP or the Dovecot format"),
+    by_name("{PBKDF2-SHA1}", "PBKDF2-HMAC-SHA1 in the OpenLDAP format"),
+    by_name("{PBKDF2-SHA256}", "PBKDF2-HMAC-SHA256 in the OpenLDAP format"),
+    by_name("{PBKDF2-SHA512}", "PBKDF2-HMAC-SHA512 in the OpenLDAP or the 389 format"),
+    by_name("{PBKDF2_SHA256}", "PBKDF2-HMAC-SHA256 in the 389 format"),
+    by_name("{PBKDF2_SHA512}", "PBKDF2-HMAC-SHA512 in the 389 format"),
+    by_name("{CLEARTEXT}", "a plain password in the LDAP format"),
+    by_name("{PKCS5S2}", "PBKDF2 in the Atlassian format"),
+    by_name("$wp$", "bcrypt in the WordPress format"),
+    by_name("$8$", "Cisco type 8"),
+    by_name("$9$", "Cisco type 9"),
+    by_name("grub.pbkdf2.", "PBKDF2 in the GRUB format"),
+    by_name("SCRAM-SHA-256$", "SCRAM-SHA-256, as of PostgreSQL"),
+    by_name("$A$", "MySQL's caching_sha2_password"),
+    by_name("AQAAAA", "PBKDF2 in the ASP.NET Identity format"),
+    by_name("sha256$", "SHA-256 in the Django format"),
+    by_name("$bcrypt-sha256$", "bcrypt over SHA-256 in the passlib format"),
+    by_name("$argon2$", "Argon2 without its variant"),
 ];
 
 #[cfg(test)]
@@ -203,6 +261,11 @@ mod tests {
         }
         assert_eq!(identify(""), Ok(Kind::Empty));
         assert_eq!(identify("x"), Ok(Kind::Elsewhere));
+        // A hash of MySQL's, which nobody has locked.
+        let mysql = "*2470C0C06DEE42FD1618BBB99005ADCA2EC9D1E1";
+        assert_eq!(identify(mysql), Ok(Kind::Foreign(&MYSQL, mysql)));
+        assert_eq!(identify(&mysql.to_lowercase()), Ok(Kind::Locked));
+        assert_eq!(identify(&mysql[..40]), Ok(Kind::Locked));
         for unknown in ["$Y$j9T$a", "xx", "secret", "{over=$6$a", "rqXexS6ZhobK:"] {
             assert!(identify(unknown).is_err(), "{unknown}");
         }

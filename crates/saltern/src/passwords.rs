@@ -306,7 +306,7 @@ impl Passwords {
         let Stored { before, hash, .. } = Stored::parse(stored)?;
         let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
         let (inner, setting) = (&self.inner, Arc::clone(&foreign.setting));
-        inner.prepared.table().policy().admit(hash, 0)?;
+        inner.prepared.table().policy().admit(hash)?;
         if foreign::setting(&setting.to_string()).is_err() {
             let expected = "one whose setting can be put between braces";
             return Err(Error::malformed("string to be wrapped", expected));
@@ -334,7 +334,7 @@ impl Passwords {
     fn check(&self, password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
         let Stored { before, hash, .. } = Stored::parse(text)?;
         let hash = hash.ok_or(Error::malformed("stored string", "a hash"))?;
-        self.table().policy().admit(&hash, password.len())?;
+        self.table().policy().admit(&hash)?;
         let terms = self.terms();
         let matched = Matched {
             inner: Arc::clone(&self.inner),
@@ -356,7 +356,7 @@ impl Passwords {
         outcome: Outcome,
     ) -> Result<Ticket<Outcome>, Error> {
         let hash = self.inner.parts().decoys.of(account);
-        self.table().policy().admit(hash, password.len())?;
+        self.table().policy().admit(hash)?;
         let then = move |matches: Result<bool, Error>| Ticket::done(matches.map(|_| outcome));
         Ok(self.compare(hash, password, self.terms(), then))
     }

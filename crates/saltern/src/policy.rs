@@ -6,6 +6,7 @@
 //! ```toml
 //! # saltern.toml. Everything is optional; unknown keys are refused.
 //! schemes = ["yescrypt", "bcrypt"]     # the schemes of stored strings
+//! replace = "weaker"                   # of other schemes, at a login; or "others"
 //!
 //! [params]                             # the cost of new hashes
 //! cost = 5                             # 1 to 11; or n, r, p and t
@@ -93,6 +94,7 @@ pub use self::rules::memory_needed;
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::units::{TIME, memory_text, size as parse_size, size_text, time as parse_time};
 pub use crate::invalid::Invalid;
+pub use crate::rehash::Replace;
 pub use crate::scheme::Scheme;
 pub use crate::strength::Strength;
 
@@ -124,6 +126,9 @@ pub struct Policy {
     /// The schemes of stored strings that are verified; `yescrypt` must be among them. The default
     /// is `yescrypt` alone.
     pub schemes: Vec<Scheme>,
+    /// Which strings of other schemes a match replaces. The default is those that are not stronger
+    /// than new hashes.
+    pub replace: Replace,
     /// The keys for hash encryption.
     pub keys: Vec<Key>,
     /// A key for `$y$` strings that do not name one, which are then all taken to be encrypted with
@@ -249,6 +254,7 @@ impl Default for Policy {
             min_salt: 8,
             limits: Limits::server(),
             schemes: vec![Scheme::Yescrypt],
+            replace: Replace::default(),
             keys: Vec::new(),
             assume_unnamed_key: None,
             assume_unnamed_rom: None,

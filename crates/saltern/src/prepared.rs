@@ -107,7 +107,7 @@ impl Prepared {
     pub fn can_verify(&self, stored: &str) -> Result<bool, Error> {
         let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
         let site = &self.0.table.site;
-        site.policy.admit(&hash, 0)?;
+        site.policy.admit(&hash)?;
         site.can_compute(&hash).map(|()| true)
     }
 

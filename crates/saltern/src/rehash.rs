@@ -11,13 +11,14 @@ use crate::strength::Strength;
 
 /// The ways in which a stored string differs from a new one.
 ///
-/// A string that is stronger than new hashes is not outdated for that, and is kept. Strength is
-/// memory times work; ROMs are not counted. Guessing passwords against a wrapped hash takes both
-/// hashes, so its strength is that of the stronger one.
+/// A string of another scheme that is stronger than new hashes is not outdated, and is kept, unless
+/// the policy says [`Replace::Others`]: Argon2id with the usual 64 MiB, for example, is stronger than
+/// yescrypt with 16 MiB. Strength is memory times work; ROMs are not counted. Guessing passwords
+/// against a wrapped hash takes both hashes, so its strength is that of the stronger one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Reasons {
-    /// It is of another scheme, and not stronger than a new hash.
+    /// It is of another scheme, and not stronger than a new hash (or [`Replace::Others`]).
     pub scheme: bool,
     /// It is weaker than a new hash.
     pub cost: bool,
@@ -30,7 +31,8 @@ pub struct Reasons {
     pub key: bool,
     /// It does not use the active ROM, or uses a ROM although none is active.
     pub rom: bool,
-    /// It wraps a hash of another scheme that is not stronger than a new hash.
+    /// It wraps a hash of another scheme that is not stronger than a new hash (or
+    /// [`Replace::Others`]).
     pub wrapped: bool,
 }
 
@@ -73,6 +75,28 @@ impl Reasons {
     }
 }
 
+/// Which stored strings of other schemes a match replaces with a new hash.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Replace {
+    /// `weaker`: those that are not stronger than new hashes. The default.
+    #[default]
+    Weaker,
+    /// `others`: all of them, so that a table has one scheme in the end.
+    Others,
+}
+
+impl Replace {
+    /// The name in policies.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Replace::Weaker => "weaker",
+            Replace::Others => "others",
+        }
+    }
+}
+
 /// The form of new hashes.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -80,6 +104,7 @@ pub(crate) struct Target {
     pub(crate) params: Params,
     pub(crate) floor: Strength,
     pub(crate) min_salt: usize,
+    pub(crate) replace: Replace,
     pub(crate) key: Option<KeyId>,
     /// Whether strings without the name of a key are taken to be encrypted.
     pub(crate) assumes_key: bool,
@@ -114,7 +139,9 @@ impl Target {
         };
         match hash {
             Hash::Ours(ours) if like_new(ours) => reasons.rom = self.other_rom(ours),
-            Hash::Ours(_) | Hash::Foreign(_) => reasons.scheme = stored <= new,
+            Hash::Ours(_) | Hash::Foreign(_) => {
+                reasons.scheme = stored <= new || self.replace == Replace::Others;
+            }
             Hash::Wrapped(_, outer) => {
                 reasons.wrapped = !self.inner_is_kept(hash);
                 reasons.rom = reasons.wrapped && self.other_rom(outer);
@@ -145,9 +172,23 @@ impl Target {
             || listed.is_some_and(|named| self.rom.is_none_or(|rom| rom.id != named.id))
     }
 
+    /// Whether a hash of another scheme is kept because it is stronger than new ones.
+    pub(crate) fn keeps(&self, hash: &Hash) -> bool {
+        let other = match hash {
+            Hash::Ours(ours) => !like_new(ours),
+            Hash::Foreign(_) => true,
+            Hash::Wrapped(..) => return self.inner_is_kept(hash),
+        };
+        let stronger = Strength::of(hash) > Strength::of_params(&self.params);
+        other && stronger && self.replace == Replace::Weaker
+    }
+
     /// Whether the part of a hash that is of another scheme makes it stronger than new ones: it has
     /// no successor, which would be weaker.
     fn inner_is_kept(&self, hash: &Hash) -> bool {
+        if self.replace == Replace::Others {
+            return false;
+        }
         let strength = Strength::of(hash);
         let ours = |ours: &HashString| Strength::of_params(ours.setting().params());
         strength > Strength::of_params(&self.params)
@@ -160,7 +201,15 @@ impl Target {
         if !outdated.needs_password() || self.inner_is_kept(hash) {
             return None;
         }
-        if Strength::of(hash) <= Strength::of_params(&self.params) {
+        let strength = match (self.replace, hash) {
+            (Replace::Weaker, _) => Some(Strength::of(hash)),
+            // What is of another scheme does not count.
+            (Replace::Others, _) => hash
+                .ours()
+                .filter(|ours| like_new(ours))
+                .map(|ours| Strength::of_params(ours.setting().params())),
+        };
+        if strength.is_none_or(|strength| strength <= Strength::of_params(&self.params)) {
             return Some(self.params);
         }
         let own = hash.ours()?.setting();

@@ -44,6 +44,7 @@ impl Site {
             params,
             floor: Strength::of_params(&policy.floor),
             min_salt: policy.min_salt,
+            replace: policy.replace,
             key: keys.active(),
             assumes_key: policy.assume_unnamed_key.is_some(),
             rom: active,

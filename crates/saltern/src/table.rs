@@ -30,7 +30,7 @@ use crate::policy::Policy;
 pub use crate::rehash::Reasons;
 use crate::scheme::Scheme;
 use crate::site::Site;
-use crate::stored::{Hash, Stored};
+use crate::stored::{Hash, Stored, locked};
 
 /// A policy, for work on stored strings that needs no password and computes no hash. It starts no
 /// thread, attaches no ROM, and takes little memory.
@@ -113,14 +113,19 @@ impl Table {
     /// Counts a string in a census.
     ///
     /// # Errors
-    /// *Bad input* for text that is not a stored string, which is counted in [`Census::bad`].
+    /// *Bad input* for text that is not a stored string, which is counted in [`Census::bad`]. One of a
+    /// scheme that is known only by name is counted in [`Census::unsupported`].
     pub fn count(&self, stored: &str, census: &mut Census) -> Result<(), Error> {
         match Stored::parse(stored) {
             Ok(stored) => {
                 let policy = self.policy();
-                let refused = |hash| policy.admit(hash, 0).is_err();
+                let refused = |hash| policy.admit(hash).is_err();
                 let refused = stored.hash.as_ref().is_some_and(refused);
                 census.add(&stored, &self.site, refused);
+                Ok(())
+            }
+            Err(Error::NoVerifier { name }) => {
+                census.add_unsupported(name, locked(stored));
                 Ok(())
             }
             Err(error) => {

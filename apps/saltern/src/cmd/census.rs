@@ -26,7 +26,10 @@ Examples:
     "
 
 Strings counted as `refused` are not verified: the policy does not accept
-their scheme, or they exceed its limits. They are left out of --decoy.
+their scheme, or they exceed its limits, or the scheme is known only by
+name (`unsupported`). They are left out of --decoy. Strings counted as
+`kept` are of other schemes and stronger than new hashes: a login keeps
+them, unless the policy says replace = \"others\".
 
 With --retire-key or --retire-rom the last line says whether the key or
 the ROM can be removed from the policy, that is, whether every string
@@ -127,6 +130,7 @@ impl Args {
         output.line(format!("bad          {bad}"))?;
         output.line(format!("refused      {refused}, which the policy does not verify"))?;
         output.line(format!("outdated     {outdated}, of which {needs_login} need a login"))?;
+        output.line(format!("kept         {}, stronger than new hashes", census.kept))?;
         output.line(format!("below floor  {below_floor}"))?;
         output.line(format!("wrapped      {}", census.wrapped))?;
         let scheme = |scheme: &saltern::policy::Scheme| {
@@ -134,6 +138,8 @@ impl Args {
             format!("{scheme}{}", if accepted { "" } else { " (not accepted by the policy)" })
         };
         list("schemes", census.schemes.iter().map(|(at, count)| (scheme(at), *count)), output)?;
+        let unsupported = census.unsupported.iter();
+        list("unsupported", unsupported.map(|(name, count)| (name, *count)), output)?;
         list("keys", census.keys.iter().map(|(key, count)| (key, *count)), output)?;
         list("ROMs", census.roms.iter().map(|(rom, count)| (rom, *count)), output)?;
         for (what, others) in [("keys", census.other_keys), ("ROMs", census.other_roms)] {

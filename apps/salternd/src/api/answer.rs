@@ -107,6 +107,8 @@ answer! {
         bad: u64,
         /// Strings that the policy does not verify.
         refused: u64,
+        /// Those of the refused whose scheme is known only by name, by that name.
+        unsupported: BTreeMap<String, u64>,
         /// Strings that should be replaced for any reason.
         outdated: u64,
         /// Strings that re-encryption would change.
@@ -115,6 +117,8 @@ answer! {
         needs_wrap: u64,
         /// Strings that only a login can replace.
         needs_login: u64,
+        /// Strings of other schemes that are kept because they are stronger than new hashes.
+        kept: u64,
         /// Strings below the floor.
         below_floor: u64,
         /// Wrapped strings.

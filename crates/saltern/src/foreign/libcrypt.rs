@@ -31,6 +31,8 @@ type CryptRn =
 /// The longest salts that libxcrypt takes. For SHA-1 it asserts this, which would end the whole
 /// program.
 const SHA1_SALT: usize = 64;
+/// Bytes of the longest password that it takes.
+const PASSWORD: usize = 511;
 const MD5_SALT: usize = 8;
 
 #[derive(Clone)]
@@ -182,6 +184,9 @@ impl Setting for Crypt {
 
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error> {
         let failed = |why| Error::Failed { scheme: Scheme::Libcrypt, why };
+        // What is longer matches nothing that libcrypt has made, and takes as long as its beginning.
+        let too_long = password.len() > PASSWORD;
+        let password = &password[..password.len().min(PASSWORD)];
         let mut phrase = Zeroizing::new(Vec::with_capacity(password.len() + 1));
         phrase.extend_from_slice(without_zeros(password)?);
         phrase.push(0);
@@ -193,7 +198,7 @@ impl Setting for Crypt {
         let whole = call(phrase, &setting)?;
         // libcrypt never makes a string that is written differently from its own output.
         let digest = whole.strip_prefix(&self.text).ok_or(REFUSED)?;
-        Ok(Zeroizing::new(digest.to_owned()))
+        Ok(Zeroizing::new(if too_long { "*".repeat(digest.len()) } else { digest.to_owned() }))
     }
 }
 
@@ -215,7 +220,7 @@ fn call(phrase: &CStr, setting: &CStr) -> Result<Zeroizing<String>, Error> {
     };
     if made.is_null() {
         let refused = std::io::Error::last_os_error().raw_os_error() == Some(EINVAL);
-        let why = "libcrypt is out of memory, or does not accept so long a password";
+        let why = "libcrypt is out of memory";
         return Err(if refused {
             REFUSED
         } else {

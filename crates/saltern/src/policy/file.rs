@@ -10,7 +10,7 @@ use saltern_yescrypt::keys::KeyId;
 use super::document::{Document, MAX};
 use super::key_file::content;
 use super::units::TIME;
-use super::words::{FLAVORS, SYNTAXES, WIPES, Words};
+use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, Words};
 use super::{DecoyCost, Key, KeySource, Policy, units, words};
 use crate::error::Error;
 use crate::invalid::Invalid;
@@ -96,6 +96,7 @@ impl Policy {
         let beside = beside.as_ref();
         let mut policy = Policy::default();
         policy.take_schemes(&mut document)?;
+        policy.replace = word(&mut document, "replace", REPLACE)?.unwrap_or(policy.replace);
         policy.take_params(&mut document)?;
         let check_roms = document.parsed("check_roms", TIME, units::time)?;
         policy.check_roms = check_roms.unwrap_or(policy.check_roms);

@@ -157,7 +157,7 @@ impl Policy {
                 (format!("decoy.costs[{at}].like"), format!("decoy.costs[{at}].share"));
             let refused = |error: Error| format!("a string that this policy can verify ({error})");
             let admitted = specimen(&cost.like).and_then(|hash| {
-                self.admit(&hash, 0)?;
+                self.admit(&hash)?;
                 Ok(memory(&hash))
             });
             let refuse = |allowed: String| Invalid::new(&*like, &cost.like, allowed);
@@ -174,9 +174,10 @@ impl Policy {
         Ok(())
     }
 
-    /// Checks that a stored string is of an accepted scheme, and costs no more than allowed for a
-    /// password of this many bytes.
-    pub(crate) fn admit(&self, hash: &Hash, password: usize) -> Result<(), Error> {
+    /// Checks that a stored string is of an accepted scheme, and costs no more than allowed, even
+    /// with the longest password that the policy takes: whether an account can log in must not
+    /// depend on what is typed there, and a census, which has no password, must say the same.
+    pub(crate) fn admit(&self, hash: &Hash) -> Result<(), Error> {
         let scheme = hash.scheme();
         if !self.schemes.contains(&scheme) {
             return Err(Error::NotAccepted { scheme });
@@ -185,7 +186,7 @@ impl Policy {
             ours.setting().params().check(&self.limits)?;
         }
         let Some(setting) = hash.foreign() else { return Ok(()) };
-        let cost = setting.cost(password);
+        let cost = setting.cost(self.limits.max_password);
         let limits = [
             ("memory", cost.memory, self.limits.max_memory),
             ("work", cost.work, self.limits.max_work),

@@ -28,6 +28,9 @@ pub struct Census {
     /// Strings that the policy does not verify: their scheme is not accepted, or their cost is
     /// above the limits.
     pub refused: u64,
+    /// Those of the refused that no policy verifies: schemes that are known only by name, such as
+    /// `bcrypt in the Spring format`.
+    pub unsupported: BTreeMap<String, u64>,
     /// Strings by scheme; a wrapped string counts for the scheme of the hash within.
     pub schemes: BTreeMap<Scheme, u64>,
     /// Strings by cost, in the form of [`DecoyCost::like`]. Locked accounts and refused strings are
@@ -49,6 +52,9 @@ pub struct Census {
     pub outdated: u64,
     /// Strings that only a login can replace.
     pub needs_login: u64,
+    /// Strings of other schemes that are kept because they are stronger than new hashes:
+    /// [`Policy::replace`](crate::Policy::replace) decides.
+    pub kept: u64,
     /// Strings below the floor.
     pub below_floor: u64,
     /// Strings that [`Table::rekey`](super::Table::rekey) would change.
@@ -64,6 +70,9 @@ impl Census {
         sums.for_each(|((_, sum), (_, count))| *sum += *count);
         for (scheme, count) in other.schemes {
             *self.schemes.entry(scheme).or_default() += count;
+        }
+        for (name, count) in other.unsupported {
+            *self.unsupported.entry(name).or_default() += count;
         }
         // Keys and ROMs of the policy are always counted separately, so that none looks unused that
         // is needed.
@@ -87,11 +96,11 @@ impl Census {
     /// assert!(census.numbers().contains(&("needs_rekey", 0)));
     /// ```
     #[must_use]
-    pub fn numbers(&self) -> [(&'static str, u64); 13] {
+    pub fn numbers(&self) -> [(&'static str, u64); 14] {
         self.clone().numbers_mut().map(|(name, number)| (name, *number))
     }
 
-    fn numbers_mut(&mut self) -> [(&'static str, &mut u64); 13] {
+    fn numbers_mut(&mut self) -> [(&'static str, &mut u64); 14] {
         [
             ("accounts", &mut self.accounts),
             ("locked", &mut self.locked),
@@ -101,6 +110,7 @@ impl Census {
             ("needs_rekey", &mut self.needs_rekey),
             ("needs_wrap", &mut self.needs_wrap),
             ("needs_login", &mut self.needs_login),
+            ("kept", &mut self.kept),
             ("below_floor", &mut self.below_floor),
             ("wrapped", &mut self.wrapped),
             ("other_keys", &mut self.other_keys),
@@ -113,6 +123,14 @@ impl Census {
         self.bad += 1;
     }
 
+    /// Counts a string of a scheme that is known only by name.
+    pub(super) fn add_unsupported(&mut self, name: &str, locked: bool) {
+        self.accounts += 1;
+        self.locked += u64::from(locked);
+        self.refused += 1;
+        *self.unsupported.entry(name.to_owned()).or_default() += 1;
+    }
+
     pub(super) fn add(&mut self, stored: &Stored<'_>, site: &Site, refused: bool) {
         self.accounts += 1;
         self.locked += u64::from(stored.locked);
@@ -123,6 +141,7 @@ impl Census {
         self.wrapped += u64::from(matches!(hash, Hash::Wrapped(..)));
         self.outdated += u64::from(reasons.any());
         self.needs_login += u64::from(reasons.needs_password());
+        self.kept += u64::from(site.target.keeps(hash));
         self.below_floor += u64::from(reasons.floor);
         self.needs_rekey += u64::from(reasons.key);
         self.needs_wrap += u64::from(matches!(hash, Hash::Foreign(_)));

@@ -128,6 +128,34 @@ fn a_census_counts_and_retires() {
     assert!(table.retire_key("old", &after).is_err(), "who knows what that was");
 }
 
+/// What nobody verifies is said by its name, and is neither damaged nor locked.
+#[test]
+fn known_schemes_that_are_not_verified_are_refused_by_name() {
+    let (table, mut census) = (Table::open(&cheap()).unwrap(), Census::default());
+    let others = [
+        ("*2470C0C06DEE42FD1618BBB99005ADCA2EC9D1E1", "MySQL's mysql_native_password"),
+        ("{bcrypt}$2a$10$dXJ3SW6G7P50lGmMkkmwe.20cQQubK3.HZWzG3YB1tlRy.fqvM/BG", "Spring"),
+        ("{BLF-CRYPT}$2y$05$abcdefghijklmnopqrstuughE8Ev8uGFaUgY2cNEySvxngrb/Jzdm", "Dovecot"),
+        ("{PBKDF2_SHA256}AAAIAMJpOM", "389"),
+        ("$wp$2y$10$6bIs6GO1xIkxRzXoGEnRMOzZPxRWz8AJ5HnxAsTSmzGT0HGFpCiaC", "WordPress"),
+        ("scrypt:32768:8:1$aBcDeF$0123", "Werkzeug"),
+        ("$P$B12345678hQVMEGrhWZlL6XXEKLPfp/", "phpass"),
+    ];
+    for (stored, _) in others {
+        table.count(stored, &mut census).unwrap();
+    }
+    let count = others.len() as u64;
+    assert_eq!((census.accounts, census.refused, census.bad), (count, count, 0));
+    assert_eq!((census.locked, census.costs.len()), (0, 0));
+    assert_eq!(census.unsupported.values().sum::<u64>(), count);
+    let passwords = Passwords::new(cheap()).unwrap();
+    for (stored, name) in others {
+        assert!(census.unsupported.keys().any(|known| known.contains(name)), "{name}");
+        let error = passwords.verify("alice", "password", Some(stored)).wait().unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
 /// What a table names is counted by name as long as nobody wrote it to fill memory, and what the
 /// policy names always is.
 #[test]

@@ -246,6 +246,7 @@ impl Hasher {
         password: &[u8],
         setting: &Setting,
     ) -> Result<String, Error> {
+        self.limits().admit_new_password(password)?;
         let hash = self.compute(workspace, password, setting)?;
         Ok(ascii(self.complete(setting, &hash)?.into_bytes()))
     }
@@ -267,6 +268,7 @@ impl Hasher {
         setting: impl AsRef<[u8]>,
     ) -> Result<HashString, Error> {
         let setting = Setting::parse(setting)?;
+        self.limits().admit_new_password(password.as_ref())?;
         let hash = self.compute(workspace, password.as_ref(), &setting)?;
         self.complete(&setting, &hash)
     }

@@ -114,9 +114,10 @@ impl Limits {
         }
     }
 
-    /// Whether a password may be hashed and verified at all, regardless of the stored string.
-    /// Checks its length, and for zero bytes. Called before the account is looked up, it does not
-    /// reveal which accounts exist.
+    /// Whether a password may be verified at all, regardless of the stored string. Checks its
+    /// length, and for zero bytes. Called before the account is looked up, it does not reveal which
+    /// accounts exist. New strings are stricter: crypt(3) refuses passwords of more than 511 bytes,
+    /// but strings that other programs have made may be of longer ones.
     ///
     /// ```
     /// use saltern_yescrypt::{Error, Limits};
@@ -128,9 +129,19 @@ impl Limits {
     ///
     /// # Errors
     /// [`Error::OverLimit`] if it is longer than `max_password`; [`Error::RefusedByCrypt`] for a
-    /// zero byte, or more than 511 bytes, if `syntax` is [`Syntax::Crypt3`].
+    /// zero byte if `syntax` is [`Syntax::Crypt3`].
     pub fn admit_password(&self, password: &[u8]) -> Result<(), Error> {
         within(Limit::Password, password.len() as u64, self.max_password as u64)?;
+        self.admit_crypt3(crypt3::zero_byte_refused(password))
+    }
+
+    /// Whether a new string may be made of a password.
+    ///
+    /// # Errors
+    /// Those of [`Limits::admit_password`]; [`Error::RefusedByCrypt`] for more than 511 bytes if
+    /// `syntax` is [`Syntax::Crypt3`].
+    pub fn admit_new_password(&self, password: &[u8]) -> Result<(), Error> {
+        self.admit_password(password)?;
         self.admit_crypt3(crypt3::password_refused_by_crypt(password))
     }
 

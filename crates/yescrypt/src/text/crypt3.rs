@@ -57,10 +57,15 @@ pub(crate) fn params_refused(params: &Params) -> Option<&'static str> {
 /// ```
 #[must_use]
 pub fn password_refused_by_crypt(password: &[u8]) -> Option<&'static str> {
-    if password.contains(&0) {
-        return Some("the password contains a zero byte, which would end it there");
-    }
-    (password.len() > PASSWORD).then_some("the password has more than 511 bytes")
+    let too_long = password.len() > PASSWORD;
+    zero_byte_refused(password)
+        .or_else(|| too_long.then_some("the password has more than 511 bytes"))
+}
+
+/// Why it refuses a password with a zero byte; `None` for any other.
+pub(crate) fn zero_byte_refused(password: &[u8]) -> Option<&'static str> {
+    let refused = password.contains(&0);
+    refused.then_some("the password contains a zero byte, which would end it there")
 }
 
 /// How it checks what follows the parameters of `$7$`: digits and `$` up to the first byte that is

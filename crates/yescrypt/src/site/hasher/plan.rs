@@ -40,8 +40,9 @@ impl fmt::Debug for Plan {
 /// For callers that compute hashes by other means than a [`Workspace`](crate::Workspace), such as
 /// [`Resumable`](crate::hazmat::Resumable) with ROMs that are not in memory.
 impl Hasher {
-    /// The inputs for hashing a password under a setting. ROMs need not be in memory
-    /// ([`Rom::stored`](crate::rom::Rom::stored)).
+    /// The inputs for computing the hash of a password under a setting. ROMs need not be in memory
+    /// ([`Rom::stored`](crate::rom::Rom::stored)). A new string may be made of it only if
+    /// [`Limits::admit_new_password`](crate::Limits::admit_new_password) allows that.
     ///
     /// ```
     /// use saltern_yescrypt::{HashString, Hasher, Workspace, derive};
