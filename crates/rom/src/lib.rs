@@ -66,4 +66,5 @@ pub use progress::{Progress, Stage, Watch, unwatched};
 pub use saltern_yescrypt::rom::RomId;
 pub use system::buffer::DirectBuffer;
 pub use system::filesystem::is_in_memory;
+pub use system::groups::{GroupLimit, group_limits};
 pub use system::pages::{ObtainedPages, RomPages};

@@ -66,6 +66,7 @@ enum Command {
 fn main() -> ExitCode {
     let Cli { options, command } = Cli::parse();
     keep_memory_in();
+    wiping::give_back_in_the_background();
     let Args { config, policy, socket, tcp, dashboard, .. } = options;
     let options = Options { config, policy, socket, dashboard, tcp };
     let done = match command {
