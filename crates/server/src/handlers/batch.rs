@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern::json::password;
 use hyper::body::Bytes;
+use saltern::json::password;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc::Sender;

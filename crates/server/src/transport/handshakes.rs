@@ -93,7 +93,8 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut under_way = self.handshakes.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way =
+            self.handshakes.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         under_way.retain(|one| one.number != self.number);
     }
 }
