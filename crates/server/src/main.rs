@@ -66,11 +66,13 @@ enum Command {
 fn main() -> ExitCode {
     let Cli { options, command } = Cli::parse();
     keep_memory_in();
-    wiping::give_back_in_the_background();
     let Args { config, policy, socket, tcp, dashboard, .. } = options;
     let options = Options { config, policy, socket, dashboard, tcp };
     let done = match command {
-        None => run(&options, listening),
+        None => {
+            wiping::give_back_in_the_background();
+            run(&options, listening)
+        }
         Some(Command::Check) => check(&options).map(|notes| {
             notes.iter().for_each(|note| println!("warning: {note}"));
             println!("everything is in order");

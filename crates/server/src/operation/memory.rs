@@ -11,7 +11,7 @@ use super::config::Config;
 const PROCESS: u64 = 16 << 20;
 const THREAD: u64 = 256 << 10;
 
-/// The most that a connection takes, beside the bodies that it has sent: measured (docs/service.md).
+/// The most that a connection takes beside bodies: measured (docs/service.md).
 const CONNECTION: u64 = 96 << 10;
 
 /// Refuses a policy whose hashes do not fit into the memory of this process: it would be killed.
