@@ -17,7 +17,7 @@ pub(crate) enum Body {
     /// Pieces as they are made, with `None` after the last. If that does not arrive, the connection
     /// is cut off, so that an incomplete body is not mistaken for a complete one.
     #[cfg(feature = "server")]
-    Stream(tokio::sync::mpsc::Receiver<Option<Vec<u8>>>),
+    Stream(tokio::sync::mpsc::Receiver<Option<Bytes>>),
 }
 
 impl hyper::body::Body for Body {
@@ -32,7 +32,7 @@ impl hyper::body::Body for Body {
             Body::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             #[cfg(feature = "server")]
             Body::Stream(pieces) => pieces.poll_recv(context).map(|piece| match piece {
-                Some(piece) => piece.map(|piece| Ok(Frame::data(piece.into()))),
+                Some(piece) => piece.map(|piece| Ok(Frame::data(piece))),
                 None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
             }),
         }
@@ -51,6 +51,23 @@ impl hyper::body::Body for Body {
             Body::Stream(_) => SizeHint::default(),
         }
     }
+}
+
+/// A piece of a body, and something that is kept until it has been sent.
+#[cfg(feature = "server")]
+pub(crate) fn keeping(text: Vec<u8>, kept: impl Send + 'static) -> Bytes {
+    struct Piece<T> {
+        text: Vec<u8>,
+        _kept: T,
+    }
+
+    impl<T> AsRef<[u8]> for Piece<T> {
+        fn as_ref(&self) -> &[u8] {
+            &self.text
+        }
+    }
+
+    Bytes::from_owner(Piece { text, _kept: kept })
 }
 
 /// A whole body of at most this many bytes, if it arrives within this time.

@@ -16,14 +16,28 @@ pub(crate) use self::single::single;
 use crate::api::{Answer, Kind, Op, Problem};
 use crate::site::{Client, Current, Peer, State, UnderWay};
 
-/// The number of a line, counted from 1, and the line with the room kept for it, or why it cannot
-/// be read.
-pub(crate) type Numbered<R> = (u64, Result<(Zeroizing<Vec<u8>>, R), Problem>);
+/// A line of a request.
+pub(crate) struct Numbered<R> {
+    /// Counted from 1.
+    pub(crate) number: u64,
+    /// The line, or why it cannot be read.
+    pub(crate) line: Result<Zeroizing<Vec<u8>>, Problem>,
+    /// The memory reserved for it.
+    pub(crate) room: R,
+}
+
+/// A reservation of memory for a line, and then for its answer until that has been sent.
+pub(crate) trait Room: Send + 'static {
+    /// Gives back all but this many bytes.
+    fn keep(&mut self, bytes: usize);
+}
+
+/// The least memory that is reserved for a line: it is processed in a task of its own.
+pub(crate) const LINE: usize = 4096;
 
 /// Lines of a request, as they arrive.
 pub(crate) trait Lines: Send + 'static {
-    /// A reservation of memory for a line, kept until the line is done.
-    type Room: Send + 'static;
+    type Room: Room;
 
     /// The next line that is not blank; `None` at the end.
     ///

@@ -24,9 +24,9 @@
 //     what a request does; batches          handlers/single.rs; handlers/batch.rs; handlers/census.rs
 //     identity, rights, rates               site/clients.rs; site/rate.rs
 //     metrics; the log                      site/metrics.rs, site/exposition.rs; site/log.rs
-//     HTTP; connections; bodies; TLS        transport/http.rs; connection.rs, listen.rs, holders.rs; bodies.rs; tls.rs
+//     HTTP; connections; bodies; TLS        transport/http.rs; connection.rs, listen.rs, handshakes.rs, holders.rs; bodies.rs; tls.rs
 //     a key of salternd.toml                operation/config.rs; config/clients.rs, config/listen.rs
-//     start, reload, end; descriptors       operation/run.rs, open.rs, start.rs; descriptors.rs
+//     start, reload, end; descriptors       operation/run.rs, open.rs, start.rs; descriptors.rs; memory.rs
 //     the client                            client.rs; body.rs
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

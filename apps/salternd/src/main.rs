@@ -69,7 +69,10 @@ fn main() -> ExitCode {
     let Args { config, policy, socket, tcp, dashboard, .. } = options;
     let options = Options { config, policy, socket, dashboard, tcp };
     let done = match command {
-        None => run(&options, listening),
+        None => {
+            wiping::give_back_in_the_background();
+            run(&options, listening)
+        }
         Some(Command::Check) => check(&options).map(|notes| {
             notes.iter().for_each(|note| println!("warning: {note}"));
             println!("everything is in order");

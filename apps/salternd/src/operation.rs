@@ -2,6 +2,7 @@
 
 mod config;
 mod descriptors;
+mod memory;
 mod notify;
 mod open;
 mod run;

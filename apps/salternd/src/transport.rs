@@ -2,6 +2,7 @@
 
 mod bodies;
 mod connection;
+mod handshakes;
 mod holders;
 mod http;
 mod limits;
@@ -10,6 +11,7 @@ mod listen;
 mod patient;
 mod tls;
 
+pub(crate) use self::handshakes::HANDSHAKES;
 pub(crate) use self::http::Service;
 pub(crate) use self::limits::Limits;
 pub(crate) use self::listen::{Bound, Proof, TURNED_AWAY, serve};

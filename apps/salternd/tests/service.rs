@@ -19,6 +19,8 @@ mod killed;
 mod life;
 #[path = "service/faults/media.rs"]
 mod media;
+#[path = "service/memory.rs"]
+mod memory;
 #[path = "service/rights.rs"]
 mod rights;
 #[path = "service/tls.rs"]

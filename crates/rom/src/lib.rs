@@ -33,7 +33,7 @@
 // To change … open …
 //     creating, attaching, removing         operations/create.rs, attach.rs, remove.rs
 //     the manifest; the id and chunk sums   format/manifest.rs, files/kept.rs; format/identity.rs, sums.rs
-//     pages, mappings, segments             system/pages.rs, memory.rs; map.rs, sysv.rs; elsewhere/ (not Linux)
+//     pages, mappings, control groups       system/pages.rs, memory.rs, groups.rs; map.rs, sysv.rs; elsewhere/ (not Linux)
 //     which files are trusted               files/opened.rs, regular.rs
 //     files that appear whole               files/staged.rs
 //     a medium read while hashes run        hashing/direct.rs; hashing/source.rs, source/ring.rs, source/threads.rs
@@ -75,4 +75,5 @@ pub use progress::{Progress, Stage, Watch, unwatched};
 pub use saltern_yescrypt::rom::RomId;
 pub use system::buffer::DirectBuffer;
 pub use system::filesystem::is_in_memory;
+pub use system::groups::{GroupLimit, group_limits};
 pub use system::pages::{ObtainedPages, RomPages};

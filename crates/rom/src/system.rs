@@ -7,6 +7,7 @@ pub(crate) mod filesystem;
 #[cfg(not(target_os = "linux"))]
 #[path = "system/elsewhere/filesystem.rs"]
 pub(crate) mod filesystem;
+pub(crate) mod groups;
 #[cfg(target_os = "linux")]
 pub(crate) mod map;
 #[cfg(not(target_os = "linux"))]

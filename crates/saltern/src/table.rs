@@ -113,8 +113,8 @@ impl Table {
     /// Counts a string in a census.
     ///
     /// # Errors
-    /// *Bad input* for text that is not a stored string, which is counted in [`Census::bad`]. One of a
-    /// scheme that is known only by name is counted in [`Census::unsupported`].
+    /// *Bad input* for text that is not a stored string, which is counted in [`Census::bad`]. One
+    /// of a scheme that is known only by name is counted in [`Census::unsupported`].
     pub fn count(&self, stored: &str, census: &mut Census) -> Result<(), Error> {
         match Stored::parse(stored) {
             Ok(stored) => {

@@ -1,6 +1,6 @@
 //! The requests.
 
-use saltern::json::{Fields, Malformed};
+use saltern::json::Fields;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -53,9 +53,12 @@ request! {
     }
 }
 
+/// The most bytes of an `id`, as it is written.
+const ID: usize = 256;
+
 /// One line of a batch: the operation, and the fields of that request.
 pub(crate) struct BatchLine<'a> {
-    /// Any value, repeated in the answer.
+    /// Any value of at most [`ID`] bytes, repeated in the answer.
     pub(crate) id: Option<&'a RawValue>,
     fields: Fields<'a>,
 }
@@ -70,9 +73,14 @@ pub(crate) enum Asked {
 
 impl<'a> BatchLine<'a> {
     /// Reads the parts of a line that are repeated in its answer.
-    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, Malformed> {
+    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, Problem> {
         let mut fields = Fields::parse(line)?;
-        Ok(BatchLine { id: fields.raw("id"), fields })
+        let id = fields.raw("id");
+        if let Some(long) = id.map(|id| id.get().len()).filter(|length| *length > ID) {
+            let detail = format!("`id` takes {long} bytes as it is written: at most {ID} may");
+            return Err(Problem::new("too-large", detail));
+        }
+        Ok(BatchLine { id, fields })
     }
 
     /// Reads the rest.
@@ -95,7 +103,8 @@ impl<'a> BatchLine<'a> {
     pub(crate) fn schema() -> Value {
         let line = |op: &str, mut request: Value| {
             request["properties"]["op"] = json!({ "const": op });
-            request["properties"]["id"] = json!({ "description": "Repeated in the answer." });
+            let id = format!("Any value of at most {ID} bytes as written, repeated in the answer.");
+            request["properties"]["id"] = json!({ "description": id });
             if let Some(required) = request["required"].as_array_mut() {
                 required.push(json!("op"));
             }

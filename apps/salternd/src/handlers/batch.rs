@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use saltern::json::password;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -14,8 +15,9 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 
 use super::single::{Login, hash, needs_rehash, rekey, verify};
-use super::{Call, Lines, Means, Numbered};
+use super::{Call, LINE, Lines, Means, Numbered, Room};
 use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem};
+use crate::body::keeping;
 
 /// How long a line waits if the pool has no room for it.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -23,8 +25,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How long a line waits for its client's rate limit before it checks for changes by a reload.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A line that was done.
-struct Done {
+/// A line that was done, with the memory reserved for its answer.
+struct Done<R> {
+    room: Option<R>,
     number: u64,
     id: Option<Box<RawValue>>,
     result: Result<Answer, Problem>,
@@ -40,7 +43,10 @@ type Turn = OwnedSemaphorePermit;
 /// wait. Each is processed with the rights, keys and limits in force when its turn comes. A problem
 /// that ends the request early is the last answer; otherwise a final line marks the answer as
 /// complete. Once the service is ending, no more lines are read.
-pub(crate) async fn batch(call: Call, lines: impl Lines, answers: Sender<Option<Vec<u8>>>) {
+///
+/// The memory reserved for a line is kept until its answer has been sent: clients that do not read
+/// their answers take no more than that.
+pub(crate) async fn batch(call: Call, lines: impl Lines, answers: Sender<Option<Bytes>>) {
     let call = Arc::new(call);
     let stream = Stream { call: Arc::clone(&call), answers: answers.clone(), sent: 0 };
     let ended = tokio::select! {
@@ -59,13 +65,13 @@ struct Gone;
 
 struct Stream {
     call: Arc<Call>,
-    answers: Sender<Option<Vec<u8>>>,
+    answers: Sender<Option<Bytes>>,
     sent: u64,
 }
 
 impl Stream {
     /// Processes all lines; returns the problem that has ended the request early, if any.
-    async fn run(mut self, mut lines: impl Lines) -> Result<Option<Problem>, Gone> {
+    async fn run<L: Lines>(mut self, mut lines: L) -> Result<Option<Problem>, Gone> {
         let lines_of_all = Arc::clone(&self.call.means.current.lines);
         // Each batch may have one line, and more while there are places: lines take memory.
         let room = |mine: usize| {
@@ -84,17 +90,18 @@ impl Stream {
                     let number = numbers.remove(&task).unwrap_or_default();
                     let panicked = |_| {
                         let problem = Problem::new("internal", "this line has failed");
-                        Done::count(&self.call, Op::Batch, number, None, Err(problem))
+                        Done { number, id: None, result: Err(problem), room: None }
+                            .counted(&self.call, Op::Batch)
                     };
                     let done = done.map_or_else(panicked, |done| done.1);
-                    self.answer(&done).await?;
+                    self.answer(done).await?;
                 }
                 () = &mut ending, if more => {
                     (more, early) = (false, Some((lines.number() + 1, is_ending())));
                 }
                 line = in_turn(&turns, &mut lines), if more && room(under_way.len()) => match line {
                     (turn, Ok(Some(line))) => {
-                        let number = line.0;
+                        let number = line.number;
                         let task = under_way.spawn(one(Arc::clone(&self.call), line, turn));
                         numbers.insert(task.id(), number);
                     }
@@ -108,41 +115,41 @@ impl Stream {
         match &early {
             Some((number, problem)) => {
                 let result = Err(problem.clone());
-                self.answer(&Done { number: *number, id: None, result }).await?;
+                let room = None::<L::Room>;
+                self.answer(Done { number: *number, id: None, result, room }).await?;
             }
-            None => self.send(&Line::last(self.sent)).await?,
+            None => self.send(&Line::last(self.sent), None::<L::Room>).await?,
         }
         self.answers.send(None).await.map_err(|_| Gone)?;
         Ok(early.map(|early| early.1))
     }
 
-    async fn answer(&mut self, done: &Done) -> Result<(), Gone> {
+    async fn answer(&mut self, done: Done<impl Room>) -> Result<(), Gone> {
         self.sent += 1;
-        self.send(&Line::new(done.number, done.id.as_deref(), &done.result)).await
+        let Done { number, id, result, room } = done;
+        self.send(&Line::new(number, id.as_deref(), &result), room).await
     }
 
-    async fn send(&self, line: &impl Serialize) -> Result<(), Gone> {
+    async fn send(&self, line: &impl Serialize, room: Option<impl Room>) -> Result<(), Gone> {
         let mut text = serde_json::to_vec(line).unwrap_or_default();
         text.push(b'\n');
-        self.answers.send(Some(text)).await.map_err(|_| Gone)
+        let mut room = room;
+        if let Some(room) = &mut room {
+            room.keep(text.capacity());
+        }
+        self.answers.send(Some(keeping(text, room))).await.map_err(|_| Gone)
     }
 }
 
-impl Done {
-    /// Counts a line with its result, and returns it.
-    fn count(
-        call: &Call,
-        op: Op,
-        number: u64,
-        id: Option<Box<RawValue>>,
-        result: Result<Answer, Problem>,
-    ) -> Self {
-        if let Err(problem) = &result {
+impl<R> Done<R> {
+    /// Counts the line with its result.
+    fn counted(self, call: &Call, op: Op) -> Self {
+        if let Err(problem) = &self.result {
             call.failed(op, problem);
         }
-        let outcome = result.as_ref().map_or_else(Problem::outcome, Answer::outcome);
+        let outcome = self.result.as_ref().map_or_else(Problem::outcome, Answer::outcome);
         call.means.state.metrics.line(op, outcome);
-        Done { number, id, result }
+        self
     }
 }
 
@@ -161,11 +168,10 @@ pub(super) fn is_ending() -> Problem {
     Problem::new("ending", detail)
 }
 
-async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>) -> Done {
-    let (mut id, mut room) = (None, None);
-    let asked = line.and_then(|(line, kept)| {
+async fn one<R: Room>(call: Arc<Call>, line: Numbered<R>, turn: Option<Turn>) -> Done<R> {
+    let (mut id, Numbered { number, line, mut room }) = (None, line);
+    let asked = line.and_then(|line| {
         // The part that has been read takes as much.
-        room = Some(kept);
         let line = BatchLine::parse(&line)?;
         id = line.id.map(ToOwned::to_owned);
         line.asked()
@@ -175,8 +181,8 @@ async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>
         Ok(asked) => done(&call, asked, turn).await,
         Err(problem) => Err(problem),
     };
-    drop(room);
-    Done::count(&call, op, number, id, result)
+    room.keep(LINE);
+    Done { number, id, result, room: Some(room) }.counted(&call, op)
 }
 
 impl Asked {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use saltern::table::Census;
 
 use super::batch::is_ending;
-use super::{Call, Lines};
+use super::{Call, Lines, Numbered};
 use crate::api::{Answer, Problem, Stored};
 
 /// How long lines are counted before other tasks may continue.
@@ -25,9 +25,8 @@ pub(crate) async fn census(call: &Call, lines: &mut impl Lines) -> Result<Answer
             next = lines.next() => next?,
             () = &mut ending => return Err(is_ending()),
         };
-        let Some((_, line)) = next else { break };
-        let (line, _room) = line?;
-        match Stored::parse(&line) {
+        let Some(Numbered { line, room: _room, .. }) = next else { break };
+        match Stored::parse(&line?) {
             // Bad strings are counted there.
             Ok(stored) => drop(table.count(&stored.hash, &mut census)),
             Err(_) => unreadable += 1,

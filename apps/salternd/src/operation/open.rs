@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use listenfd::ListenFd;
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::time::sleep;
 
@@ -190,13 +190,27 @@ async fn lock(path: &Path) -> io::Result<File> {
     let name = path.with_added_extension("lock");
     let told =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", name.display()));
-    let open = || File::options().create(true).append(true).mode(0o600).open(&name);
+    // Somebody else may have put something in its place.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let open = || {
+        let mut options = File::options();
+        options.create(true).append(true).mode(0o600).custom_flags(flags.bits() as i32);
+        options.open(&name)
+    };
     let file = match open() {
         Err(error) if error.kind() == ErrorKind::PermissionDenied && is_stranded(&name) => {
             std::fs::remove_file(&name).and_then(|()| open())
         }
         opened => opened,
     };
+    let is_file = match &file {
+        Ok(file) => file.metadata().map(|found| found.is_file()),
+        Err(_) => std::fs::symlink_metadata(&name).map(|found| found.is_file()),
+    };
+    if is_file.is_ok_and(|is_file| !is_file) {
+        let other = "this is not a regular file, which the lock has to be: remove it";
+        return Err(told(io::Error::new(ErrorKind::InvalidInput, other)));
+    }
     let (file, start) = (file.map_err(told)?, Instant::now());
     loop {
         match file.try_lock() {

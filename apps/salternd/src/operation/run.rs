@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::config::{Config, Listen};
 use super::descriptors::fit;
+use super::memory;
 use super::notify::notify;
 use super::open::{Endpoint, Opened, Passed, open};
 use super::start::{OWN, Sources};
@@ -73,12 +74,14 @@ pub fn run(options: &Options, listening: impl FnOnce(&[Endpoint])) -> anyhow::Re
 pub fn check(options: &Options) -> anyhow::Result<Vec<String>> {
     let sources = Sources { config: options.config.clone(), policy: options.policy.clone() };
     let config = sources.config()?;
-    let (_, note) = fit(config.limits(), config.listen.len())?;
+    let tls = config.listen.iter().filter_map(Listen::tls).count();
+    let (_, note) = fit(config.limits(), config.listen.len(), tls)?;
     let mut notes: Vec<_> = note.into_iter().collect();
     for files in config.listen.iter().filter_map(Listen::tls) {
         notes.extend(Tls::open(files)?.note());
     }
     let current = sources.current(&config, None)?;
+    notes.extend(memory::note(current.passwords.table().policy(), &config));
     notes.extend_from_slice(current.passwords.notes());
     Ok(notes)
 }
@@ -97,7 +100,9 @@ async fn live(
         () = signals.end() => return Ok(()),
     };
     let endpoints: Vec<_> = opened.iter().map(|opened| opened.endpoint.clone()).collect();
-    let (limits, note) = fit(config.limits(), opened.len())?;
+    let needs_proof = |opened: &&Opened| matches!(opened.bound, Bound::Tcp(_, Proof::Tls(_)));
+    let tls = opened.iter().filter(needs_proof).count();
+    let (limits, note) = fit(config.limits(), opened.len(), tls)?;
     if let Some(note) = note {
         state.log.warn("note", &[("detail", json!(note))]);
     }
@@ -183,7 +188,9 @@ impl Files {
             state.metrics.restart.store(u64::from(!restart.is_empty()), Relaxed);
             renewed.into_iter().for_each(|renewed| renewed());
             let loose = tls.iter().filter_map(|tls| tls.note());
-            for note in loose.chain(current.passwords.notes().iter().cloned()) {
+            let memory = memory::note(current.passwords.table().policy(), &config);
+            let notes = loose.chain(memory).chain(current.passwords.notes().iter().cloned());
+            for note in notes {
                 state.log.warn("note", &[("detail", json!(note))]);
             }
             state.set(current);

@@ -7,6 +7,7 @@ use anyhow::bail;
 use saltern::{Passwords, Policy};
 
 use super::config::Config;
+use super::memory;
 use crate::site::{Client, Clients, Current, Places, Rights, Who};
 
 /// The files that everything is read from.
@@ -36,6 +37,7 @@ impl Sources {
         if let Some(before) = before {
             keeps_what_protects(before.passwords.table().policy(), &policy)?;
         }
+        memory::check(&policy)?;
         let passwords = match before {
             Some(before) => before.passwords.renew(policy)?,
             None => Passwords::new(policy)?,

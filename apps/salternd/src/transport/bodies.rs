@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::holders::{Held, Holder, Holders};
 use super::limits::Limits;
 use crate::api::Problem;
+use crate::handlers::{LINE, Room};
 
 /// How long a line waits for memory before it tries again.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -42,12 +43,15 @@ impl Bodies {
     /// # Errors
     /// *Overloaded* if the bodies of this client, or of all, take too much already.
     pub(super) fn take(&self, client: &str, bytes: usize) -> Result<Taken, Problem> {
+        self.reserve(client, bytes.min(self.body))
+    }
+
+    fn reserve(&self, client: &str, bytes: usize) -> Result<Taken, Problem> {
         let full = |whose: &str| {
             let detail =
                 format!("the bodies of {whose} take up all the memory reserved for bodies");
             Problem::new("queue-full", detail)
         };
-        let bytes = bytes.min(self.body).min(self.most);
         let of_one = self.of_one.take(Holder::Client(client.to_owned()), bytes);
         let of_one = of_one.ok_or_else(|| full("other requests of this client"))?;
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -57,10 +61,12 @@ impl Bodies {
     }
 
     /// Reserves bytes for the longest line as soon as they are available. Lines that have begun
-    /// never wait for more, so they end or time out, and memory becomes free.
+    /// never wait for more, so they end or time out, and memory becomes free once their answers
+    /// have been sent.
     pub(super) async fn take_for_line(&self, client: &str) -> Taken {
+        let longest = self.body.max(LINE).min(self.most / 4);
         loop {
-            match self.take(client, self.body) {
+            match self.reserve(client, longest) {
                 Ok(taken) => return taken,
                 Err(_) => sleep(PAUSE).await,
             }
@@ -68,9 +74,8 @@ impl Bodies {
     }
 }
 
-impl Taken {
-    /// Gives back all but this many bytes.
-    pub(super) fn keep(&mut self, bytes: usize) {
+impl Room for Taken {
+    fn keep(&mut self, bytes: usize) {
         let rest = self.all.num_permits().saturating_sub(bytes);
         drop(self.all.split(rest));
         self.of_one.give_back(rest);

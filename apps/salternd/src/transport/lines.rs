@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::bodies::{Bodies, Taken};
 use crate::api::Problem;
 use crate::body::piece;
-use crate::handlers::{Lines, Numbered};
+use crate::handlers::{LINE, Lines, Numbered, Room};
 
 /// A body as lines.
 pub(super) struct BodyLines {
@@ -52,18 +52,20 @@ impl BodyLines {
     }
 
     /// The line that has ended, unless it is blank.
-    fn line(&mut self) -> Option<Numbered<Option<Taken>>> {
+    fn line(&mut self) -> Option<Numbered<Taken>> {
         self.number += 1;
         let (number, most) = (self.number, self.bodies.body);
-        let (line, mut taken) = (std::mem::take(&mut self.begun), self.taken.take());
-        if std::mem::take(&mut self.long) {
+        let (line, taken) = (std::mem::take(&mut self.begun), self.taken.take());
+        let long = std::mem::take(&mut self.long);
+        // There is none at the end, after the last line.
+        let mut room = taken.filter(|_| long || !line.trim_ascii().is_empty())?;
+        room.keep(line.capacity().max(LINE));
+        let too_long = || {
             let detail = format!("line {number} is longer than {most} bytes");
-            return Some((number, Err(Problem::new("too-large", detail))));
-        }
-        if let Some(taken) = &mut taken {
-            taken.keep(line.capacity());
-        }
-        (!line.trim_ascii().is_empty()).then_some((number, Ok((line, taken))))
+            Problem::new("too-large", detail)
+        };
+        let line = if long { Err(too_long()) } else { Ok(line) };
+        Some(Numbered { number, line, room })
     }
 
     /// Takes bytes up to the end of a line; returns whether the end has arrived.
@@ -118,10 +120,10 @@ impl Drop for Waiting<'_> {
 }
 
 impl Lines for BodyLines {
-    type Room = Option<Taken>;
+    type Room = Taken;
 
     /// Loses nothing if the future is dropped before it is done.
-    async fn next(&mut self) -> Result<Option<Numbered<Option<Taken>>>, Problem> {
+    async fn next(&mut self) -> Result<Option<Numbered<Taken>>, Problem> {
         loop {
             if !self.rest.is_empty() {
                 if self.taken.is_none() {

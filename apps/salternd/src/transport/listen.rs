@@ -12,14 +12,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::connection::{run, turn_away};
+use super::handshakes::{Handshakes, Place};
 use super::holders::{Holder, Holders};
 use super::http::Service;
 use super::patient::{Patient, Socket};
 use super::tls::Tls;
 use crate::site::{Ended, Peer};
-
-/// How long a handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// The most connections that are told at once why they are turned away. Others are closed.
 pub(crate) const TURNED_AWAY: usize = 64;
@@ -41,21 +39,39 @@ pub(crate) enum Proof {
 
 /// An accepted connection.
 enum Stream {
+    /// Who the peer is is known already.
+    Known(Known),
+    /// The peer has to show a certificate.
+    Tls(TcpStream, IpAddr, Arc<Tls>),
+}
+
+enum Known {
     Unix(UnixStream),
-    Tcp(TcpStream, IpAddr, Proof),
+    Tcp(TcpStream, IpAddr, String),
 }
 
 impl Bound {
     async fn accept(&self) -> io::Result<Stream> {
-        match self {
+        let (listener, proof) = match self {
             Bound::Unix(listener) => {
-                listener.accept().await.map(|(stream, _)| Stream::Unix(stream))
+                let (stream, _) = listener.accept().await?;
+                return Ok(Stream::Known(Known::Unix(stream)));
             }
-            Bound::Tcp(listener, proof) => {
-                let (stream, from) = listener.accept().await?;
-                Ok(Stream::Tcp(stream, from.ip(), proof.clone()))
+            Bound::Tcp(listener, proof) => (listener, proof),
+        };
+        let (stream, from) = listener.accept().await?;
+        let _ = stream.set_nodelay(true);
+        Ok(match proof {
+            Proof::Tls(tls) => Stream::Tls(stream, from.ip(), Arc::clone(tls)),
+            Proof::Anybody { client } => {
+                Stream::Known(Known::Tcp(stream, from.ip(), client.clone()))
             }
-        }
+        })
+    }
+
+    /// Whether peers have to prove who they are first.
+    const fn needs_proof(&self) -> bool {
+        matches!(self, Bound::Tcp(_, Proof::Tls(_)))
     }
 }
 
@@ -63,38 +79,45 @@ impl Bound {
 /// Dropping the future ends them at once.
 ///
 /// Beyond the connection limit nothing is accepted: new connections wait in the system's queue. A
-/// client that has reached its own limit is turned away.
+/// client that has reached its own limit is turned away. A handshake takes no place of a
+/// connection: strangers must not take it from clients.
 pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(service.limits.connections));
     let listener = Listener {
+        places: Arc::new(Semaphore::new(service.limits.connections)),
         holders: Holders::new(service.limits.client_connections),
         turned_away: Arc::new(Semaphore::new(TURNED_AWAY)),
         ending: ending.clone(),
         service,
     };
-    let mut connections = JoinSet::new();
+    let (mut connections, handshakes) = (JoinSet::new(), Handshakes::new());
     loop {
         let accepted = async {
-            let place = Arc::clone(&places).acquire_owned().await;
+            let place = Arc::clone(&listener.places).acquire_owned().await.ok();
+            let place = place.filter(|_| !bound.needs_proof());
             (place, bound.accept().await)
         };
-        let (place, accepted) = tokio::select! {
+        let accepted = tokio::select! {
             _ = ending.wait_for(|ending| *ending) => break,
             Some(_) = connections.join_next() => continue,
             accepted = accepted => accepted,
         };
-        match (accepted, place) {
-            (Ok(stream), Ok(place)) => {
+        match accepted {
+            (Some(place), Ok(Stream::Known(stream))) => {
                 connections.spawn(listener.clone().begin(stream, place));
             }
-            (Err(error), _) => {
+            (_, Ok(Stream::Tls(socket, from, tls))) => {
+                if let Some(handshake) = handshakes.enter(from).await {
+                    connections.spawn(listener.clone().prove(socket, from, tls, handshake));
+                }
+            }
+            (_, Err(error)) => {
                 let detail = [("detail", json!(error.to_string()))];
                 listener.service.state.log.warn("accept", &detail);
                 // There may be no descriptors left: other connections must end first.
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
-            // It is never closed.
-            (Ok(_), Err(_)) => {}
+            // The semaphore is never closed.
+            (None, Ok(Stream::Known(_))) => {}
         }
     }
     drop(bound);
@@ -105,17 +128,18 @@ pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch
 #[derive(Clone)]
 struct Listener {
     service: Arc<Service>,
+    places: Arc<Semaphore>,
     holders: Arc<Holders>,
     turned_away: Arc<Semaphore>,
     ending: watch::Receiver<bool>,
 }
 
 impl Listener {
-    /// Identifies the peer, and serves its requests.
-    async fn begin(self, stream: Stream, place: OwnedSemaphorePermit) {
+    /// Serves the requests of a peer that needs no proof.
+    async fn begin(self, stream: Known, place: OwnedSemaphorePermit) {
         let (time, state) = (self.service.limits.answer_time, &self.service.state);
         match stream {
-            Stream::Unix(socket) => match socket.peer_cred() {
+            Known::Unix(socket) => match socket.peer_cred() {
                 Ok(peer) => {
                     let peer = Peer::User { uid: peer.uid(), gid: peer.gid() };
                     let socket = Arc::new(socket);
@@ -124,28 +148,28 @@ impl Listener {
                 }
                 Err(_) => state.metrics.ended(Ended::Unknown),
             },
-            Stream::Tcp(socket, from, Proof::Anybody { client }) => {
-                let _ = socket.set_nodelay(true);
+            Known::Tcp(socket, from, client) => {
                 let (peer, socket) = (Peer::Anybody { client }, Arc::new(socket));
                 let stream = Patient::new(&socket, time, state);
                 self.hold(stream, &*socket, peer, Some(from), place).await;
             }
-            Stream::Tcp(socket, from, Proof::Tls(tls)) => {
-                let _ = socket.set_nodelay(true);
-                // Until it has shown a certificate, it counts for its address.
-                let Some(held) = self.holders.take(Holder::of_address(from), 1) else {
-                    return state.metrics.ended(Ended::TooMany);
-                };
-                let socket = Arc::new(socket);
-                let handshake = tls.accept(Patient::new(&socket, time, state));
-                match tokio::time::timeout(HANDSHAKE, handshake).await {
-                    Ok(Ok((stream, peer))) => {
-                        drop(held);
-                        self.hold(stream, &*socket, peer, Some(from), place).await;
-                    }
-                    _ => state.metrics.ended(Ended::Unknown),
-                }
+        }
+    }
+
+    /// Serves the requests of a peer once it has shown a certificate.
+    async fn prove(self, socket: TcpStream, from: IpAddr, tls: Arc<Tls>, handshake: Place) {
+        let (time, state) = (self.service.limits.answer_time, &self.service.state);
+        let socket = Arc::new(socket);
+        let proven = async {
+            let (stream, peer) = tls.accept(Patient::new(&socket, time, state)).await.ok()?;
+            let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
+            Some((stream, peer, place))
+        };
+        match handshake.within(proven).await.flatten() {
+            Some((stream, peer, place)) => {
+                self.hold(stream, &*socket, peer, Some(from), place).await;
             }
+            None => state.metrics.ended(Ended::Unknown),
         }
     }
 

@@ -229,3 +229,47 @@ fn the_dashboard_for_grafana_knows_the_metrics() {
         assert!(metrics.contains(&format!("\n{name}")), "{name}");
     }
 }
+
+/// A password that cannot be used tells nobody whether an account exists: the answers are the same,
+/// byte by byte, wherever it is refused.
+#[test]
+fn impossible_passwords_do_not_tell_accounts_apart() {
+    let daemon = Daemon::simple();
+    let hash = daemon.hash("secret");
+    let passwords = [
+        String::new(),
+        "x".repeat(511),
+        "x".repeat(512),
+        "x".repeat(600),
+        r"a\u0000b".to_owned(),
+        r"\ud800".to_owned(),
+        "x".repeat(1 << 20),
+    ];
+    let asked = |stored: &Value, password: &str| {
+        let login = format!(r#"{{"account":"a","password":"{password}","hash":{stored}}}"#);
+        let answer = daemon.post("/v1/verify", &login);
+        let line = login.replacen('{', r#"{"op":"verify","#, 1);
+        let batch = daemon.post("/v1/batch", &line).body;
+        (answer.status, answer.body, batch)
+    };
+    let compare = |wanted: &[u16]| {
+        let statuses = passwords.each_ref().map(|password| {
+            let [known, unknown] = [json!(hash), Value::Null].map(|hash| asked(&hash, password));
+            assert_eq!(known, unknown);
+            assert!(!known.1.contains("internal") && !known.2.is_empty(), "{known:?}");
+            known.0
+        });
+        assert_eq!(statuses, wanted);
+    };
+    compare(&[200, 200, 422, 422, 422, 400, 413]);
+    drop(daemon);
+    let limits = "[limits]\nbody = 4194304\n";
+    let daemon = Daemon::start(&config(limits), POLICY);
+    let large = |stored: Value| {
+        let login = json!({ "account": "a", "password": passwords[6], "hash": stored });
+        let answer = daemon.post("/v1/verify", &login.to_string());
+        (answer.status, answer.body)
+    };
+    let known = large(json!(hash));
+    assert_eq!((known.0, &known), (422, &large(Value::Null)));
+}

@@ -83,6 +83,22 @@ fn each_line_has_its_answer() {
     until(|| daemon.metric("saltern_requests_total", "outcome=\"complete\"") == 1.0);
 }
 
+/// What is repeated in an answer takes memory until it is sent: more of it is refused.
+#[test]
+fn an_id_is_short() {
+    let daemon = Daemon::simple();
+    let line = |id: &Value| json!({ "op": "rekey", "hash": "x", "id": id }).to_string();
+    // As they are written, with quotes and brackets.
+    let ids = [json!("x".repeat(254)), json!("x".repeat(255)), json!([0, "x".repeat(251)])];
+    let answer = daemon.post("/v1/batch", &ids.each_ref().map(line).join("\n"));
+    let answers = answers(&answer.body);
+    assert_eq!((&answers[1]["id"], &answers[3]["id"]), (&ids[0], &Value::Null), "{answer:?}");
+    let [long, longer] = [&answers[2], &answers[3]];
+    assert_eq!((&long["status"], &long["id"]), (&json!(413), &Value::Null));
+    let said = "`id` takes 257 bytes as it is written: at most 256 may";
+    assert_eq!([&long["detail"], &longer["detail"]], [&json!(said); 2]);
+}
+
 /// Answers come while more is to be sent, and many more lines pass than may wait.
 #[test]
 fn lines_are_answered_as_they_come_and_none_is_refused() {

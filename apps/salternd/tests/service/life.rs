@@ -199,6 +199,29 @@ fn a_lock_of_another_user_is_replaced_or_named() {
     assert_eq!(daemon.get("/health").status, 200);
 }
 
+/// What somebody else has put where the lock should be is neither followed nor waited for.
+#[test]
+fn a_lock_that_is_no_regular_file_is_refused() {
+    let folder = folder(&config(""), POLICY);
+    let (lock, target) = (folder.path().join("socket.lock"), folder.path().join("target"));
+    let refused = || {
+        let mut daemon = Daemon::begin(folder.clone());
+        assert_eq!(daemon.ended().code(), Some(2));
+        until(|| daemon.said().contains("socket.lock: this is not a regular file"));
+        std::fs::remove_file(&lock).unwrap();
+    };
+    std::os::unix::fs::symlink(&target, &lock).unwrap();
+    refused();
+    assert!(!target.exists());
+    let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+    rustix::fs::mknodat(rustix::fs::CWD, &lock, fifo, mode, 0).unwrap();
+    refused();
+    rustix::fs::mknodat(rustix::fs::CWD, &lock, fifo, mode, 0).unwrap();
+    // With a reader, opening it would succeed.
+    let _reader = std::fs::File::options().read(true).write(true).open(&lock).unwrap();
+    refused();
+}
+
 /// What a process has left behind that was killed is no obstacle, but one that runs is.
 #[test]
 fn it_starts_after_a_kill_and_not_beside_itself() {

@@ -184,7 +184,8 @@ impl Setting for Crypt {
 
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error> {
         let failed = |why| Error::Failed { scheme: Scheme::Libcrypt, why };
-        // What is longer matches nothing that libcrypt has made, and takes as long as its beginning.
+        // What is longer matches nothing that libcrypt has made, and takes as long as its
+        // beginning.
         let too_long = password.len() > PASSWORD;
         let password = &password[..password.len().min(PASSWORD)];
         let mut phrase = Zeroizing::new(Vec::with_capacity(password.len() + 1));
