@@ -2,6 +2,8 @@
 //! their buffers.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::mem::MaybeUninit;
+use std::slice;
 
 /// The system allocator, which overwrites freed memory with zeros.
 pub(crate) struct Wiping;
@@ -21,10 +23,9 @@ unsafe impl GlobalAlloc for Wiping {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        let bytes = memory.cast::<MaybeUninit<u8>>();
         // SAFETY: it was allocated with this layout, and nobody uses it any more.
-        unsafe { memory.write_bytes(0, layout.size()) };
-        // Hides from the compiler that nobody reads these zeros.
-        zeroize::optimization_barrier(&memory);
+        saltern_wipe::overwrite(unsafe { slice::from_raw_parts_mut(bytes, layout.size()) });
         // SAFETY: the caller keeps to the same contract.
         unsafe { System.dealloc(memory, layout) }
     }
