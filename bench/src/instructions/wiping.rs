@@ -1,5 +1,5 @@
-//! Instructions that wiping takes: fewer than a loop over bytes, and not none, as if the compiler had
-//! removed it. Here it is as optimised as in programs that are published.
+//! Instructions that wiping takes, in a program optimised as those that are published: fewer than
+//! in a loop over bytes, and not none, as if the compiler had removed it.
 
 use std::hint::black_box;
 

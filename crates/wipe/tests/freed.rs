@@ -1,5 +1,5 @@
-//! What is wiped is zero in memory that is freed next, where an optimiser would leave that out: this
-//! program is optimised in tests, too (`Cargo.toml` at the root).
+//! What is wiped is zero in memory that is freed next. In a release build, the optimiser would
+//! leave that out if it could: `scripts/test instructions` runs these tests in one.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
