@@ -19,9 +19,9 @@ use anyhow::{Context, bail};
 use saltern::Passwords;
 use saltern::table::{Lines, Piece};
 use saltern_pool::PoolConfig;
+use saltern_wipe::{Zeroize, Zeroizing};
 use saltern_yescrypt::{HashString, Setting, hazmat::Level};
 use serde_json::value::RawValue;
-use zeroize::{Zeroize, Zeroizing};
 
 use self::answers::Answers;
 use self::input::WipedReader;

@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal, Read};
 
 use anyhow::{Context, bail};
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use crate::descriptor::Descriptor;
 use crate::output::warn;

@@ -1,6 +1,6 @@
 //! Bytes that are wiped, and leave no copies behind when they grow.
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 /// A password: bytes that are wiped when dropped.
 pub(crate) type Password = Zeroizing<Vec<u8>>;

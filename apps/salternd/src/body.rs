@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
+use saltern_wipe::Zeroizing;
 use tokio::time::timeout;
-use zeroize::Zeroizing;
 
 use crate::api::Problem;
 

@@ -26,12 +26,12 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 #[cfg(feature = "tls")]
 use rustls::{ClientConfig, pki_types::ServerName};
+use saltern_wipe::Zeroizing;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
-use zeroize::Zeroizing;
 
 use crate::api::{Checked, Hashed, Problem, Rekeyed, Verified};
 use crate::body::{Body, whole};

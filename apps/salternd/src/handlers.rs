@@ -7,8 +7,8 @@ mod single;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use saltern_wipe::Zeroizing;
 use serde_json::{Value, json};
-use zeroize::Zeroizing;
 
 pub(crate) use self::batch::batch;
 pub(crate) use self::census::census;

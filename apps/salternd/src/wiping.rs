@@ -2,6 +2,8 @@
 //! their buffers. It is given back to the system once clients have gone.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::mem::MaybeUninit;
+use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -37,10 +39,9 @@ unsafe impl GlobalAlloc for Wiping {
         if layout.size() >= COUNTED {
             TAKEN.fetch_sub(layout.size(), Relaxed);
         }
+        let bytes = memory.cast::<MaybeUninit<u8>>();
         // SAFETY: it was allocated with this layout, and nobody uses it any more.
-        unsafe { memory.write_bytes(0, layout.size()) };
-        // Hides from the compiler that nobody reads these zeros.
-        zeroize::optimization_barrier(&memory);
+        saltern_wipe::overwrite(unsafe { slice::from_raw_parts_mut(bytes, layout.size()) });
         // SAFETY: the caller keeps to the same contract.
         unsafe { System.dealloc(memory, layout) }
     }

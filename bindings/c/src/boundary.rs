@@ -209,9 +209,9 @@ pub(crate) fn boxed<T>(value: T) -> Option<Box<T>> {
 }
 
 /// Zero bytes on the heap; `None` if there is no memory for them.
-pub(crate) fn zeros(len: usize) -> Option<zeroize::Zeroizing<Vec<u8>>> {
+pub(crate) fn zeros(len: usize) -> Option<saltern_wipe::Zeroizing<Vec<u8>>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).ok()?;
     bytes.resize(len, 0);
-    Some(zeroize::Zeroizing::new(bytes))
+    Some(saltern_wipe::Zeroizing::new(bytes))
 }

@@ -1,11 +1,11 @@
 //! From a password and a setting to a complete string, for the interfaces that take both. Limits
 //! and memory are the caller's, and waiting calls are computed together.
 
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::keys::HashKey;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 use saltern_yescrypt::rom::{Rom, RomMemory};
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme, Setting, Workspace};
-use zeroize::Zeroizing;
 
 use crate::gather::{self, Job};
 

@@ -2,7 +2,7 @@
 //! state, or four vectors with the words of many states side by side; nothing here knows which.
 
 use saltern_simd::lanes::{Lanes, MAX_LANES, Row, Word};
-use zeroize::Zeroize;
+use saltern_wipe::Zeroize;
 
 use crate::function::{Function, State};
 

@@ -1,7 +1,7 @@
 //! All differences between BLAKE2b and BLAKE2s.
 
 use saltern_simd::lanes::{Lanes, Word};
-use zeroize::Zeroize;
+use saltern_wipe::Zero;
 
 /// The constants in which BLAKE2b and BLAKE2s differ.
 ///
@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 /// of this trait.
 pub trait Function: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
     /// `u64` or `u32`.
-    type Word: Word + Lanes<Word = Self::Word, Token = ()> + Zeroize;
+    type Word: Word + Lanes<Word = Self::Word, Token = ()> + Zero;
     /// Rounds of the compression function.
     const ROUNDS: usize;
     /// The four rotations of the mixing function, to the right.

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use saltern_simd::lanes::Word;
-use zeroize::Zeroize;
+use saltern_wipe::Zeroize;
 
 use crate::dispatch::Kernels;
 use crate::engine::Task;

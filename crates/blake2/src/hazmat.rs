@@ -47,7 +47,7 @@ pub fn finish<V: Variant>(h: &mut [V::Word; 8], count: u128, rest: &[u8], last_n
     block.as_mut()[..len].copy_from_slice(&rest[..len]);
     let count = count.wrapping_add(len as u128);
     V::kernels(Level::detect()).finish(h, count, &block, last_node);
-    zeroize::Zeroize::zeroize(block.as_mut());
+    saltern_wipe::Zeroize::zeroize(block.as_mut());
 }
 
 /// Compresses whole stripes, one block for each leaf of BLAKE2bp or BLAKE2sp, into all of its

@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use zeroize::Zeroize;
-
 use crate::engine::Task;
 use crate::function::State;
 use crate::output::Hash;
@@ -20,14 +18,6 @@ pub struct Job<'a, V: Variant> {
     /// Valid once a kernel has set it.
     h: State<V>,
     is_done: bool,
-}
-
-/// Forgets the message and the hash, leaving a job for the empty message.
-impl<V: Variant> Zeroize for Job<'_, V> {
-    fn zeroize(&mut self) {
-        self.h.zeroize();
-        (self.input, self.is_done) = (&[], false);
-    }
 }
 
 impl<'a, V: Variant> Job<'a, V> {

@@ -4,7 +4,7 @@ use core::fmt;
 
 use saltern_simd::Level;
 use saltern_simd::lanes::{Vector, Word};
-use zeroize::Zeroize;
+use saltern_wipe::Zeroize;
 
 use crate::dispatch::Kernels;
 use crate::error::Error;

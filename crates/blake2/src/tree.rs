@@ -11,7 +11,7 @@ use std::thread;
 
 use saltern_simd::Level;
 use saltern_simd::lanes::{MAX_LANES, Word};
-use zeroize::Zeroize;
+use saltern_wipe::Zeroize;
 
 use crate::compress::{Group, Inputs, MAX_LEAVES, Run};
 use crate::dispatch::Kernels;

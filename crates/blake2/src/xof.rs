@@ -4,7 +4,7 @@ use core::fmt;
 
 use saltern_simd::Level;
 use saltern_simd::lanes::{MAX_LANES, Word};
-use zeroize::Zeroize;
+use saltern_wipe::Zeroize;
 
 use crate::engine::{self, Task};
 use crate::error::Error;

@@ -4,12 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use saltern_wipe::{Zeroize, Zeroizing};
 use saltern_yescrypt::{
     Error as Hash,
     hazmat::{Advance, BlocksNeeded, MAX_LANES, Resumable, WaitingReads},
     rom::MAX_ROMS,
 };
-use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, Fault};
 use crate::item::{Outcome, Queued, end_all};

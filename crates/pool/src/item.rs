@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use crate::error::Error;
 use crate::queue::Taken;

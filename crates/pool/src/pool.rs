@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{HashString, Hasher, Setting, hazmat::Plan};
-use zeroize::Zeroizing;
 
 use crate::config::PoolConfig;
 use crate::error::Error;

@@ -10,12 +10,12 @@ use saltern_rom::{
     AttachOptions, Backend, Create, Error as RomError, OpenRom, RomFile, RomReaders, Seed, attach,
 };
 use saltern_testing::{damage::flip, skipped};
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{
     Error as Hash, Limits, Params, Workspace,
     rom::{Rom, RomMasks, RomParams, RomReading, RomUse, derive_with_roms},
 };
 use tempfile::TempDir;
-use zeroize::Zeroizing;
 
 /// Blocks of the small ROM and of the large one.
 const NROM: [u64; 2] = [256, 1024];

@@ -19,8 +19,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use saltern_pool::task::Task;
+use saltern_wipe::Zeroizing;
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::scheme::Scheme;

@@ -3,7 +3,7 @@
 
 mod fields;
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 pub use self::fields::{Fields, Malformed, Read, password};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Class, Pool, PoolConfig, PoolStats, Terms};
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{HashString, Hasher};
-use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::foreign;

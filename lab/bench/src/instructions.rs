@@ -9,6 +9,8 @@
 //!
 //! [`Params::mixed`]: saltern_yescrypt::Params::mixed
 
+pub mod wiping;
+
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -153,9 +155,8 @@ pub fn count(places: &Places) -> anyhow::Result<Counts> {
     Ok(counts)
 }
 
-fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<Vec<Count>> {
-    let directory = tempfile::tempdir().context("a temporary directory")?;
-    let dumps = directory.path().join("count");
+/// A child process under callgrind, and where it puts its counts.
+fn child(name: &str, dumps: &Path) -> anyhow::Result<Command> {
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--quiet"])
@@ -163,13 +164,24 @@ fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<
         .arg("--dump-before=saltern_bench::instructions::mark*")
         .arg(std::env::current_exe()?)
         .args(["instructions", "--probe", name]);
+    Ok(command)
+}
+
+/// What the child prints.
+fn answer(mut child: Command) -> anyhow::Result<String> {
+    let output = child.output().context("cannot run valgrind (Debian: valgrind)")?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<Vec<Count>> {
+    let directory = tempfile::tempdir().context("a temporary directory")?;
+    let dumps = directory.path().join("count");
+    let mut child = child(name, &dumps)?;
     if let Some(upstream) = &places.upstream {
-        command.arg("--upstream").arg(upstream);
+        child.arg("--upstream").arg(upstream);
     }
-    let output = command.output().context("cannot run valgrind (Debian: valgrind)")?;
-    let (told, complaint) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.success(), "{}", complaint.trim());
+    let told = answer(child)?;
     let together: Vec<usize> = told.lines().map(str::parse).collect::<Result<_, _>>()?;
     ensure!(together.len() == 2 * sides.len(), "{} counts, not {}", together.len(), sides.len());
     let count = |(index, side): (usize, &&Side)| {

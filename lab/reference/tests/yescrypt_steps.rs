@@ -36,7 +36,7 @@ fn tuning_named(name: &str) -> Tuning {
 
 #[test]
 fn every_step() {
-    let text = include_str!("../../lab/vectors/yescrypt_steps.json");
+    let text = include_str!("../../vectors/yescrypt_steps.json");
     let file: Value = serde_json::from_str(text).expect("JSON");
     // The boxes of the nearest S-box fill before, from which two kinds of steps start.
     let mut boxes = Boxes::new(&[]);

@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 use saltern::policy::{Secret, fingerprint_path};
 use saltern_rom::new_private_file;
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::keys::{HashKey, KeyId};
-use zeroize::Zeroizing;
 
 use crate::new_file;
 use crate::output::{Output, warn};

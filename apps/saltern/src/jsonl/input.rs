@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use zeroize::{Zeroize, Zeroizing};
+use saltern_wipe::{Zeroize, Zeroizing};
 
 const BUFFER: usize = 64 << 10;
 

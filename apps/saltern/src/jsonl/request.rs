@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use saltern::json::{self, Fields, Malformed};
+use saltern_wipe::Zeroizing;
 use serde_json::value::RawValue;
-use zeroize::Zeroizing;
 
 use crate::password::Password;
 

@@ -22,8 +22,8 @@ use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
     tcgetpgrp, tcsetattr,
 };
+use saltern_wipe::{Zeroize, Zeroizing};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGTTIN};
-use zeroize::{Zeroize, Zeroizing};
 
 use super::signals::{self, Signals};
 use crate::secret::{Password, push};

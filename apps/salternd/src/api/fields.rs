@@ -1,8 +1,8 @@
 //! Requests as types: reading them, and their schemas.
 
 use saltern::json::{Malformed, Read, decode};
+use saltern_wipe::Zeroizing;
 use serde_json::{Value, json};
-use zeroize::Zeroizing;
 
 use super::problem::Problem;
 use super::schema::Schema;

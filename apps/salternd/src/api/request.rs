@@ -1,9 +1,9 @@
 //! The requests.
 
 use saltern::json::Fields;
+use saltern_wipe::Zeroizing;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use zeroize::Zeroizing;
 
 use super::fields::{MaybeStored, request};
 use super::problem::Problem;

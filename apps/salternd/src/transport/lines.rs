@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::body::{Bytes, Incoming};
+use saltern_wipe::Zeroizing;
 use tokio::time::timeout;
-use zeroize::Zeroizing;
 
 use super::bodies::{Bodies, Taken};
 use crate::api::Problem;

@@ -3,7 +3,7 @@
 pub(super) mod kind;
 
 use saltern_blake2::hazmat::{self, Word, join, split};
-use zeroize::{Zeroize, Zeroizing};
+use saltern_wipe::{Zeroize, Zeroizing};
 
 use self::kind::{Kind, params};
 use super::running::Running;

@@ -1,7 +1,7 @@
 //! BLAKE2bp and BLAKE2sp in pieces: leaves and root are states, a stripe has a block for each leaf.
 
 use saltern_blake2::hazmat;
-use zeroize::{Zeroize, Zeroizing};
+use saltern_wipe::{Zeroize, Zeroizing};
 
 use super::running::Running;
 use super::state::State;

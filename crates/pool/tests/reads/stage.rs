@@ -9,11 +9,11 @@ use saltern_pool::{
     BatchTicket, Derive, Fault, Pool, Terms,
     source::{BlockMemory, BlockRom, BlockSource, BlockSources, Completion, Request, stored_rom},
 };
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{
     Workspace,
     rom::{Rom, RomId, RomImage, RomParams, RomView},
 };
-use zeroize::Zeroizing;
 
 /// Bytes of the end that are kept.
 const TAIL: usize = 64 << 10;

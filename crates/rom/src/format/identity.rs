@@ -17,8 +17,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use saltern_blake2::{blake2b, many};
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::rom::{RomId, RomParams};
-use zeroize::Zeroizing;
 
 use crate::format::hex;
 

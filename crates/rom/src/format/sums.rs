@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::params::block_bytes;
 use saltern_yescrypt::rom::RomParams;
-use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::format::identity::{Digest, GROUP, Levels, RomHash, Root};

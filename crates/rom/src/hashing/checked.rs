@@ -2,8 +2,8 @@
 //! damaged ROM.
 
 use saltern_pool::source::{Grid, Window};
+use saltern_wipe::{Zeroize, Zeroizing};
 use saltern_yescrypt::rom::{BlockRead, RomCheck, RomFault, RomId, RomMemory};
-use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Attached, DirectBuffer, Error, Manifest};
 

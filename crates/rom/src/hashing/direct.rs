@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use saltern_pool::source::Window;
+use saltern_wipe::Zeroize;
 use saltern_yescrypt::params::block_bytes;
 use saltern_yescrypt::rom::{RomId, RomReading};
-use zeroize::Zeroize;
 
 use crate::Error;
 use crate::files::opened::{Image, Opened};

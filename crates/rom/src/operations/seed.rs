@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use crate::Error;
 use crate::files::staged::new_private_file;

@@ -5,7 +5,7 @@ use std::fmt;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64ct::{Base64Unpadded, Encoding};
 use saltern_pool::task::Task;
-use zeroize::{Zeroize, Zeroizing};
+use saltern_wipe::Zeroizing;
 
 use super::{Foreign, Setting, decimal};
 use crate::error::Error;
@@ -110,15 +110,14 @@ impl Setting for Argon {
         let version = self.version.unwrap_or(Version::V0x10);
         let argon2 = Argon2::new(self.algorithm, version, self.params.clone());
         let mut digest = Zeroizing::new(vec![0; self.len]);
-        let mut blocks: Vec<Block> = Vec::new();
+        // The first blocks are quick to compute from the password.
+        let mut blocks: Zeroizing<Vec<Block>> = Zeroizing::default();
         let (count, bytes) = (self.params.block_count(), u64::from(self.params.m_cost()) << 10);
         let reserved = blocks.try_reserve_exact(count.max(MAPPED));
         reserved.map_err(|_| saltern_yescrypt::Error::OutOfMemory { bytes })?;
         blocks.resize(count, Block::default());
         let salt = &self.salt;
-        let made = argon2.hash_password_into_with_memory(password, salt, &mut digest, &mut blocks);
-        // The first blocks are quick to compute from the password.
-        blocks.iter_mut().for_each(Zeroize::zeroize);
+        let made = argon2.hash_password_into_with_memory(password, salt, &mut digest, &mut *blocks);
         let why = "its parameters were refused";
         made.map_err(|_| Error::Failed { scheme: Scheme::Argon2, why })?;
         Ok(Zeroizing::new(Base64Unpadded::encode_string(&digest)))

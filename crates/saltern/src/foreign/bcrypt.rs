@@ -14,7 +14,7 @@ use std::fmt;
 use base64ct::{Base64Bcrypt, Encoding};
 use blowfish::Blowfish;
 use saltern_pool::task::Task;
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use super::{Foreign, Setting, without_zeros};
 use crate::error::Error;

@@ -10,9 +10,9 @@ use std::fmt;
 use base64ct::{Base64, Encoding};
 use md5::Md5;
 use saltern_pool::task::Task;
+use saltern_wipe::Zeroizing;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
-use zeroize::Zeroizing;
 
 use super::{Foreign, Setting};
 use crate::error::Error;

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 use saltern_pool::task::Task;
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::hazmat::crypt3::byte_refused_by_crypt;
-use zeroize::Zeroizing;
 
 use super::{Foreign, Setting, decimal, without_zeros};
 use crate::error::Error;

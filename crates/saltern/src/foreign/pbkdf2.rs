@@ -11,9 +11,9 @@ use std::fmt;
 use base64ct::{Base64, Base64Unpadded, Encoding};
 use pbkdf2::pbkdf2_hmac;
 use saltern_pool::task::Task;
+use saltern_wipe::Zeroizing;
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
-use zeroize::Zeroizing;
 
 use super::{Foreign, Setting, decimal};
 use crate::error::Error;

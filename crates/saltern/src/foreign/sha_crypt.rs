@@ -4,9 +4,9 @@ use std::fmt;
 
 use base64ct::{Base64ShaCrypt, Encoding};
 use saltern_pool::task::Task;
+use saltern_wipe::Zeroizing;
 use saltern_yescrypt::hazmat::crypt3::byte_refused_by_crypt;
 use sha_crypt::{Params, sha256_crypt, sha512_crypt};
-use zeroize::Zeroizing;
 
 use super::{Foreign, Setting, decimal, without_zeros};
 use crate::error::Error;

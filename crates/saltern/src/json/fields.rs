@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use saltern_wipe::Zeroizing;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
-use zeroize::Zeroizing;
 
 use super::decode;
 

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use saltern_wipe::{Zeroize, Zeroizing};
 use saltern_yescrypt::keys::{HashKey, KeySet};
-use zeroize::{Zeroize, Zeroizing};
 
 use super::{Key, KeySource};
 use crate::error::Error;

@@ -4,8 +4,6 @@ use alloc::boxed::Box;
 use core::error::Error;
 use core::fmt;
 
-use zeroize::Zeroize;
-
 use crate::core::memory::{self, SubBlock};
 use crate::ids::RomId;
 
@@ -67,13 +65,6 @@ impl BlockRead {
 impl fmt::Debug for BlockRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("BlockRead")
-    }
-}
-
-impl Zeroize for BlockRead {
-    fn zeroize(&mut self) {
-        self.block.zeroize();
-        self.sum.zeroize();
     }
 }
 

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use crate::core::check::{BlockRead, RomFault};
 use crate::core::memory::SubBlock;
@@ -117,6 +117,8 @@ impl Pen<'_> {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use saltern_wipe::Zero;
 
     use super::*;
     use crate::core::memory::Pages;

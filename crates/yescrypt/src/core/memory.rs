@@ -7,6 +7,8 @@ mod tests;
 
 use core::ptr::NonNull;
 
+use saltern_wipe::{Zero, Zeroize};
+
 use self::region::Region;
 use crate::Error;
 
@@ -18,9 +20,12 @@ use crate::Error;
 #[repr(C, align(64))]
 pub(crate) struct SubBlock(pub(crate) [u64; 8]);
 
+impl Zero for SubBlock {
+    const ZERO: Self = SubBlock([0; 8]);
+}
+
 impl SubBlock {
     pub(crate) const BYTES: usize = 64;
-    pub(crate) const ZERO: SubBlock = SubBlock([0; 8]);
 
     /// The place of word `i` of the shuffled order in the natural one.
     const fn natural(i: usize) -> usize {
@@ -172,13 +177,13 @@ impl Arena {
     /// Overwrites all used memory with zeros in a way that the compiler does not remove.
     pub(crate) fn wipe(&mut self) {
         let used = core::mem::take(&mut self.used);
-        wipe(&mut self.all()[..used]);
+        self.all()[..used].zeroize();
     }
 
     /// Touches every page, so that no hash waits for one; contents are zeros afterwards.
     pub(crate) fn fault_in(&mut self) {
         self.used = 0;
-        wipe(self.all());
+        self.all().zeroize();
     }
 
     /// Whether it holds anything but zeros.
@@ -225,11 +230,4 @@ impl Drop for Arena {
     fn drop(&mut self) {
         self.release();
     }
-}
-
-/// Overwrites sub-blocks with zeros in a way that the compiler does not remove.
-pub(crate) fn wipe(blocks: &mut [SubBlock]) {
-    // Plain stores, at full speed, made to count as read: as `zeroize` does for its own types.
-    blocks.fill(SubBlock::ZERO);
-    zeroize::optimization_barrier(&*blocks);
 }

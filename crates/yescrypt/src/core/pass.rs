@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::array;
 use core::ops::Range;
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use crate::Error;
 use crate::core::blockmix::{Boxes, MAX_LANES};

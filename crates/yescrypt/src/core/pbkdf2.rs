@@ -2,8 +2,8 @@
 
 use hmac::digest::FixedOutput;
 use hmac::{Hmac, KeyInit, Mac};
+use saltern_wipe::Zeroizing;
 use sha2::{Digest, Sha256};
-use zeroize::Zeroizing;
 
 use crate::core::memory::SubBlock;
 

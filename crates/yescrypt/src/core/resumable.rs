@@ -5,8 +5,9 @@ mod running;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-use zeroize::Zeroize;
+use saltern_wipe::{Zero, Zeroize};
 
 use self::running::Running;
 use crate::core::blockmix::MAX_LANES;
@@ -37,12 +38,9 @@ impl BlocksNeeded {
     }
 }
 
-/// Forgets the block numbers.
-impl Zeroize for BlocksNeeded {
-    fn zeroize(&mut self) {
-        self.blocks.zeroize();
-        self.count = 0;
-    }
+/// None of the first ROM's.
+impl Zero for BlocksNeeded {
+    const ZERO: Self = BlocksNeeded { rom: 0, blocks: [0; MAX_LANES], count: 0 };
 }
 
 /// Reads that wait, in order. Their memory does not move, and is wiped on drop: the numbers of the
@@ -93,10 +91,8 @@ impl WaitingReads {
 
 impl Drop for WaitingReads {
     fn drop(&mut self) {
-        // Those that were taken left their numbers behind.
-        let nothing = BlocksNeeded { rom: 0, blocks: [0; MAX_LANES], count: 0 };
-        self.0.resize(self.0.capacity(), nothing);
-        self.0.iter_mut().for_each(Zeroize::zeroize);
+        // A list in the same memory, where those that were taken left their numbers behind.
+        Vec::from(core::mem::take(&mut self.0)).zeroize();
     }
 }
 

@@ -4,7 +4,7 @@
 //! kernel does inside. V of one instance is one slice; block `i` is `V[i * len..][..len]`. A slice
 //! of slices has one entry for each lane of the group.
 
-use zeroize::Zeroize;
+use saltern_wipe::Zeroize;
 
 use crate::core::blockmix::{Boxes, Io, Kernel, MAX_LANES};
 use crate::core::log::Pen;

@@ -6,8 +6,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use saltern_wipe::{Zeroize, Zeroizing, zeroize_stack};
 use sha2::{Digest, Sha256};
-use zeroize::Zeroize;
 
 use crate::Error;
 use crate::core::pbkdf2;
@@ -79,12 +79,16 @@ impl HashKey {
 
     /// Encrypts 0 to 64 bytes in place.
     pub(crate) fn encrypt(&self, data: &mut [u8]) {
-        scrubbed(|| (0..6).for_each(|round| self.round(data, round)));
+        scrubbed(|| self.forward(data));
     }
 
-    /// The inverse of [`HashKey::encrypt`].
-    pub(crate) fn decrypt(&self, data: &mut [u8]) {
-        scrubbed(|| (0..6).rev().for_each(|round| self.round(data, round)));
+    fn forward(&self, data: &mut [u8]) {
+        (0..6).for_each(|round| self.round(data, round));
+    }
+
+    /// The inverse of [`HashKey::forward`].
+    fn backward(&self, data: &mut [u8]) {
+        (0..6).rev().for_each(|round| self.round(data, round));
     }
 
     /// One round of the Luby-Rackoff network, its own inverse. With an odd length the halves end in
@@ -118,20 +122,20 @@ impl HashKey {
     }
 }
 
-/// Does something with a key, then overwrites the part of the stack where moves may have left a
-/// block of a hash function that holds the key.
+/// Bytes of stack that are overwritten: twice what SHA-256 of a key uses, in software or not. A
+/// test measures it.
+const SCRUBBED: usize = 4096;
+
+/// Does something with keys, then overwrites the part of the stack where a hash function may have
+/// left the block that holds a key.
 #[inline(never)]
 fn scrubbed<T>(work: impl FnOnce() -> T) -> T {
     #[inline(never)]
     fn run<T>(work: impl FnOnce() -> T) -> T {
         work()
     }
-    #[inline(never)]
-    fn scrub() {
-        core::hint::black_box(&mut [0_u8; 8192]).zeroize();
-    }
     let result = run(work);
-    scrub();
+    zeroize_stack::<SCRUBBED>();
     result
 }
 
@@ -184,17 +188,19 @@ pub(crate) fn rekeyed(
     from: Option<&HashKey>,
     to: Option<&HashKey>,
 ) -> Vec<u8> {
-    let mut salt = zeroize::Zeroizing::new(setting.salt().to_vec());
-    let mut hash = zeroize::Zeroizing::new(*parsed.hash());
+    let mut salt = Zeroizing::new(setting.salt().to_vec());
+    let mut hash = Zeroizing::new(*parsed.hash());
     // Hashing encrypts both, so what is stored is the decryption of the real salt.
-    if let Some(key) = from {
-        key.encrypt(&mut salt);
-        key.decrypt(&mut *hash);
-    }
-    if let Some(key) = to {
-        key.decrypt(&mut salt);
-        key.encrypt(&mut *hash);
-    }
+    scrubbed(|| {
+        if let Some(key) = from {
+            key.forward(&mut salt);
+            key.backward(&mut *hash);
+        }
+        if let Some(key) = to {
+            key.backward(&mut salt);
+            key.forward(&mut *hash);
+        }
+    });
     setting.with_salt(&salt).with_hash(&hash)
 }
 
@@ -208,10 +214,62 @@ mod tests {
         for len in 1..=64 {
             let data: Vec<u8> = (0..len).map(|i| (i * 7 + len) as u8).collect();
             let mut changed = data.clone();
-            key.encrypt(&mut changed);
+            key.forward(&mut changed);
             assert_ne!(changed, data, "{len}");
-            key.decrypt(&mut changed);
+            key.backward(&mut changed);
             assert_eq!(changed, data, "{len}");
         }
+    }
+    /// The stack below the caller after `work`, which ran on zeros.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn stack_after(work: impl FnOnce()) -> Vec<u8> {
+        use core::hint::black_box;
+        use std::os::unix::fs::FileExt;
+
+        const DEPTH: usize = 1 << 16;
+
+        /// Reading the stack needs some of it, too: what is looked for lies deeper.
+        #[inline(never)]
+        fn lowered(work: impl FnOnce()) {
+            let mut frame = [0_u8; 4096];
+            black_box(&mut frame);
+            work();
+            black_box(&mut frame);
+        }
+
+        let here = 0_u8;
+        let end = (&raw const here).addr() - 4096;
+        let memory = std::fs::File::open("/proc/self/mem").unwrap();
+        let mut stack = alloc::vec![0; DEPTH];
+        zeroize_stack::<{ 2 * DEPTH }>();
+        lowered(work);
+        memory.read_exact_at(&mut stack, (end - DEPTH) as u64).unwrap();
+        stack
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn nothing_of_a_key_stays_on_the_stack() {
+        use core::hint::black_box;
+
+        let bytes: [u8; 32] = core::array::from_fn(|i| (i * 37 + 11) as u8 | 1);
+        let found = |stack: &[u8]| {
+            bytes.chunks(4).any(|word| {
+                // As they lie in a block of SHA-256, or in its message schedule.
+                let turned: Vec<u8> = word.iter().rev().copied().collect();
+                stack.windows(4).any(|four| four == word || four == turned)
+            })
+        };
+        let key = HashKey::new(bytes);
+        let plain = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+        assert!(!found(&stack_after(|| drop(reencrypt(plain, None, Some(&key)).unwrap()))));
+        assert!(!found(&stack_after(|| _ = black_box(key.fingerprint()))));
+        assert!(!found(&stack_after(|| key.encrypt(&mut [1; 32]))));
+        // A copy on the stack is found.
+        assert!(found(&stack_after(|| _ = black_box([*key.0; 100]))));
+
+        let used = stack_after(|| key.forward(&mut [1; 32]));
+        let used = used.len() - used.iter().position(|byte| *byte != 0).unwrap();
+        assert!((256..SCRUBBED / 2).contains(&used), "{used} bytes");
     }
 }

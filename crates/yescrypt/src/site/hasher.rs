@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 pub use self::plan::Plan;
 #[cfg(feature = "password-hash")]

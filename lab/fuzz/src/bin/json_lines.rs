@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
 mod password {
-    pub(crate) type Password = zeroize::Zeroizing<Vec<u8>>;
+    pub(crate) type Password = saltern_wipe::Zeroizing<Vec<u8>>;
 }
 
 #[path = "."]

@@ -8,8 +8,8 @@ use saltern_blake2::many::{self, Job};
 use saltern_blake2::{
     Blake2b, Blake2s, Error, Function, Variant, blake2b, blake2bp, blake2s, blake2sp,
 };
+use saltern_wipe::Zeroizing;
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
 
 /// Longest digest of any of the functions, in bytes.
 const MAX_BYTES: usize = 64;

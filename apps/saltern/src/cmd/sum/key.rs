@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use super::algorithm::{Algorithm, Key};
 use super::input;

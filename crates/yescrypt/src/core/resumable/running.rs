@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::ops::Range;
 
-use zeroize::{Zeroize, Zeroizing};
+use saltern_wipe::{Zeroize, Zeroizing};
 
 use super::{Advance, BlocksNeeded, WaitingReads};
 use crate::core::blockmix::{Boxes, MAX_LANES};

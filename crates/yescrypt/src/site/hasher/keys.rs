@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use zeroize::Zeroizing;
+use saltern_wipe::Zeroizing;
 
 use super::Hasher;
 use crate::error::Error;

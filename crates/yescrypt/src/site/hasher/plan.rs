@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use saltern_wipe::Zeroizing;
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
 
 use super::Hasher;
 use crate::core::params::CheckedParams;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use saltern_bench::engine::Places;
-use saltern_bench::instructions::{Counts, RECORD, count, probe};
+use saltern_bench::instructions::{Counts, RECORD, count, probe, wiping};
 
 use crate::run::{read, write};
 
@@ -37,8 +37,8 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Compare with the record: status 1 if a count has grown by more than 1 %, 77 if the compiler
-    /// is another one
+    /// Compare with the record: status 1 if a count has grown by more than 1 %, or if memory is
+    /// wiped byte by byte or not at all; 77 if the compiler is another one
     Check(Common),
 }
 
@@ -65,6 +65,10 @@ impl Common {
 /// Run the subcommand.
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Args { common, .. } = args;
+    if args.probe.as_deref() == Some(wiping::PROBE) {
+        wiping::probe();
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(engine) = &args.probe {
         probe(engine, &Places { upstream: common.upstream.clone() })?;
         return Ok(ExitCode::SUCCESS);
@@ -80,6 +84,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn check(common: &Common) -> anyhow::Result<ExitCode> {
+    let wiping = wiping::faults()?;
+    wiping.iter().for_each(|line| println!("FAULT: {line}"));
+    if !wiping.is_empty() {
+        return Ok(ExitCode::FAILURE);
+    }
     let record = Counts::from_json(&read(&common.record)?)?;
     let worse = match common.count()?.worse_than(&record) {
         Ok(worse) => worse,

@@ -33,7 +33,7 @@ Every engine's hashes are compared with the others' before anything is
 measured. Peers that this system does not have are left out and named.
 
 Exit status: 0; compare: 1 if the records differ; instructions check: 1 if
-a count has grown; soak: 1 if there was a fault; 2 an error.";
+a count has grown or wiping is slow; soak: 1 if there was a fault; 2 an error.";
 
 /// Measure hashes a second on this machine, with peers and other algorithms beside.
 #[derive(Parser)]
