@@ -7,6 +7,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::missing_safety_doc, reason = "the headers say what callers guarantee")]
 
+mod arena;
 pub mod blake2;
 mod boundary;
 pub mod crypt;
