@@ -28,23 +28,26 @@ pub(crate) enum Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// Lends memory for hashes that need this many bytes together.
+    /// Lends memory for some hashes that need this many bytes each.
     pub(crate) fn lend(
         &mut self,
-        bytes: u64,
+        hashes: usize,
+        each: u64,
         mut work: impl FnMut(&mut Workspace) -> Result<(), Error>,
     ) -> Result<(), Error> {
         match self {
             Memory::Own(workspace) => work(workspace),
-            Memory::Kept => lend_kept(bytes, work),
+            Memory::Kept => lend_kept((hashes, each), work),
         }
     }
 }
 
-/// A workspace, and the bytes of the hashes that it was made for.
+/// How many hashes a workspace is for, and the bytes that each needs.
+type Size = (usize, u64);
+
 struct Kept {
     workspace: Workspace,
-    bytes: u64,
+    size: Size,
 }
 
 /// Kept workspaces, wiped. A thread that takes one puts it back or frees it, without a lock that a
@@ -56,14 +59,15 @@ static USERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Lends kept or new memory, which is wiped before it is kept.
 fn lend_kept(
-    bytes: u64,
+    size: Size,
     mut work: impl FnMut(&mut Workspace) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let counted = count_thread();
-    let (mut kept, keeps) = match take(bytes) {
+    let bytes = size.1 * size.0 as u64;
+    let (mut kept, keeps) = match take(size) {
         Some(kept) => (kept, true),
         None => {
-            let new = boxed(Kept { workspace: Workspace::new(), bytes });
+            let new = boxed(Kept { workspace: Workspace::new(), size });
             (new.ok_or(Error::OutOfMemory { bytes })?, counted && !is_limited())
         }
     };
@@ -80,11 +84,11 @@ fn lend_kept(
     done
 }
 
-/// Kept memory that was made for this many bytes. If there is none, all that is kept is freed.
-fn take(bytes: u64) -> Option<Box<Kept>> {
+/// Kept memory of this size. If there is none, all that is kept is freed.
+fn take(size: Size) -> Option<Box<Kept>> {
     let fitting = KEPT.iter().find_map(|place| {
         let kept = empty(place)?;
-        if kept.bytes == bytes {
+        if kept.size == size {
             return Some(kept);
         }
         // Freed if another one has taken its place.
@@ -143,12 +147,19 @@ fn put(place: &AtomicPtr<Kept>, kept: Box<Kept>) -> Result<(), Box<Kept>> {
     put.map(drop).map_err(|_| unsafe { Box::from_raw(new) })
 }
 
-/// Called when a thread that has hashed ends: frees workspaces kept for more threads than there
-/// are.
+/// Called when a thread that has hashed ends: frees what is kept for more hashes than there are
+/// threads.
 extern "C" fn thread_ends(_: *mut c_void) {
     crate::boundary::guard((), || {
-        let left = USERS.fetch_sub(1, Ordering::Relaxed).saturating_sub(1);
-        KEPT[left.min(KEPT.len())..].iter().for_each(|place| drop(empty(place)));
+        let mut left = USERS.fetch_sub(1, Ordering::Relaxed).saturating_sub(1);
+        for place in &KEPT {
+            let Some(kept) = empty(place) else { continue };
+            if let Some(rest) = left.checked_sub(kept.size.0) {
+                left = rest;
+                // Freed if another one has taken its place.
+                let _ = put(place, kept);
+            }
+        }
     });
 }
 

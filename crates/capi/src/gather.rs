@@ -18,10 +18,10 @@ use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use saltern_yescrypt::Error;
 use saltern_yescrypt::hazmat::{Derivation, MAX_LANES, derive_many};
 use saltern_yescrypt::params::CheckedParams;
 use saltern_yescrypt::rom::RomView;
-use saltern_yescrypt::Error;
 
 use self::crew::{Crew, Next, Partner};
 use crate::arena::Memory;
@@ -130,8 +130,9 @@ fn lead(
         count += 1;
     }
     let jobs = &mut jobs[..count];
-    let bytes = params.memory() * count as u64;
-    memory.lend(bytes, |workspace| derive_many(jobs, params, rom.as_ref(), workspace))
+    memory.lend(count, params.memory(), |workspace| {
+        derive_many(jobs, params, rom.as_ref(), workspace)
+    })
 }
 
 /// The calls of this process.

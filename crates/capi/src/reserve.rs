@@ -125,7 +125,8 @@ mod tests {
         others.into_iter().for_each(give);
         places.into_iter().for_each(give);
         assert_eq!(taken(), 0);
-        let first: Vec<_> = (0..).map(|_| saltern_reserve_take_first(8)).take_while(|at| !at.is_null()).collect();
+        let first: Vec<_> =
+            (0..).map(|_| saltern_reserve_take_first(8)).take_while(|at| !at.is_null()).collect();
         assert!(first.len() == FIRST * GROUP && is_ready());
         first.into_iter().for_each(give);
         let mut elsewhere = 0;

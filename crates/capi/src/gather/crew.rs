@@ -146,12 +146,7 @@ impl Crew {
     }
 
     /// Counts a group that begins.
-    fn begin(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        partners: Partners,
-        most: usize,
-    ) -> Next {
+    fn begin(&self, mut state: MutexGuard<'_, State>, partners: Partners, most: usize) -> Next {
         state.active += 1;
         if partners[0].is_some() {
             // They had to wait, and will probably call again at the same moment.

@@ -67,7 +67,8 @@ pub unsafe extern "C" fn yescrypt_r(
         let key = unsafe { key_at(key) };
         let request = Request { password, setting, key, rom, syntax: Syntax::Wide };
         // SAFETY: the caller's `local` is this thread's alone.
-        let made = unsafe { with_workspace(local, |workspace| hash(request, Memory::Own(workspace))) }?;
+        let made =
+            unsafe { with_workspace(local, |workspace| hash(request, Memory::Own(workspace))) }?;
         // SAFETY: there is as much room as the caller says.
         unsafe { write_text(buf, buflen, &made) }.ok_or(libc::EINVAL)?;
         Ok(buf)
