@@ -1,7 +1,8 @@
 /*
  * The libraries' memory allocation (the linker's --wrap): memory from the system or, if it has none,
  * a piece of the reserve in src/reserve.rs. Memory that is passed to a program never comes from here
- * (src/crypt.rs). Also the destructors that the standard library runs when a thread ends: the C
+ * (src/crypt.rs). With PRELOAD, small allocations come from the reserve first, which its head explains.
+ * Also the destructors that the standard library runs when a thread ends: the C
  * library would end the process if it had no memory to register them.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
@@ -14,6 +15,7 @@
 #include <string.h>
 
 extern void *saltern_reserve_take(size_t bytes);
+extern void *saltern_reserve_take_first(size_t bytes);
 extern size_t saltern_reserve_size(const void *address);
 extern int saltern_reserve_give(void *address);
 
@@ -29,9 +31,18 @@ void *__wrap_realloc(void *old, size_t size);
 int __wrap_posix_memalign(void **place, size_t alignment, size_t size);
 void __wrap_free(void *old);
 
+#ifdef PRELOAD
+#define FIRST(size) ((size) <= 1024 ? saltern_reserve_take_first(size) : NULL)
+#else
+#define FIRST(size) NULL
+#endif
+
 void *__wrap_malloc(size_t size)
 {
-	void *new = __real_malloc(size);
+	void *new = FIRST(size);
+
+	if (new == NULL)
+		new = __real_malloc(size);
 	return new != NULL ? new : saltern_reserve_take(size);
 }
 

@@ -5,7 +5,6 @@
 //! versions that programs look for.
 #![allow(unsafe_code, reason = "functions for C")]
 
-mod arena;
 mod gensalt;
 mod next;
 
@@ -20,6 +19,7 @@ pub use self::gensalt::{
     saltern_crypt_gensalt, saltern_crypt_gensalt_ra, saltern_crypt_gensalt_rn,
 };
 use self::next::{Next, next};
+use crate::arena::Memory;
 use crate::boundary::{Place, entry, number_of, set_errno, text, write, write_text};
 use crate::text::{Request, hash};
 
@@ -100,7 +100,7 @@ unsafe fn compute(
     Setting::checksalt(plain).map_err(|_| libc::EINVAL)?;
     let (key, rom, syntax) = (None, None, Syntax::Crypt3);
     let request = Request { password, setting: plain, key, rom, syntax };
-    let made = arena::with_arena(|workspace| hash(request, workspace)).map_err(number_of)?;
+    let made = hash(request, Memory::Kept).map_err(number_of)?;
     // SAFETY: the caller's room.
     unsafe { write_text(output, OUTPUT, &made) }.ok_or(libc::ERANGE)?;
     Ok(output.cast())

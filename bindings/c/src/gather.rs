@@ -18,13 +18,15 @@ use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use saltern_yescrypt::Error;
 use saltern_yescrypt::hazmat::{Derivation, MAX_LANES, derive_many};
 use saltern_yescrypt::params::CheckedParams;
 use saltern_yescrypt::rom::RomView;
-use saltern_yescrypt::{Error, Workspace, derive};
 
 use self::crew::{Crew, Next, Partner};
+use crate::arena::Memory;
 use crate::boundary::guard;
+use crate::processors::processors;
 
 /// Larger hashes are computed alone: together they take as many times the memory.
 const MOST_MEMORY: u64 = 64 << 20;
@@ -48,8 +50,8 @@ struct Shape {
     out: usize,
 }
 
-/// A job of a thread that waits until it is done.
-#[derive(Clone, Copy)]
+/// A job of a thread that waits until it is done. It stays with the thread, and others have its
+/// address.
 struct Seated {
     shape: Shape,
     password: *const [u8],
@@ -67,22 +69,23 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Computes a job, alone or with others, in the memory of the thread that computes it.
-pub(crate) fn compute(job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
+/// Computes a job, alone or with others, in the memory of the thread that computes it. No memory is
+/// taken while it waits.
+pub(crate) fn compute(mut job: Job<'_>, mut memory: Memory<'_>) -> Result<(), Error> {
     let light = job.params.degree() > 1 && job.params.memory() <= MOST_MEMORY;
     if !light || is_only_thread() || INSIDE.replace(true) {
-        return alone(job, workspace);
+        return alone(&mut job, &mut memory);
     }
-    let result = match crew() {
-        Some(crew) => join(crew, job, workspace),
-        None => alone(job, workspace),
-    };
+    let together = crew().and_then(|crew| join(crew, &mut job, &mut memory));
+    // Nor is there a group whose failure would be that of another call.
+    let result = together.unwrap_or_else(|| alone(&mut job, &mut memory));
     INSIDE.set(false);
     result
 }
 
-/// Computes a job together with waiting ones, or waits itself.
-fn join(crew: &Crew, job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
+/// Computes a job together with waiting ones, or waits itself. `None` if it has to be computed
+/// alone: there is no seat, or its group has failed.
+fn join(crew: &Crew, job: &mut Job<'_>, memory: &mut Memory<'_>) -> Option<Result<(), Error>> {
     let shape = Shape {
         params: job.params,
         rom: job.rom.map(|rom| (rom.as_ptr().addr(), rom.len())),
@@ -91,44 +94,46 @@ fn join(crew: &Crew, job: Job<'_>, workspace: &mut Workspace) -> Result<(), Erro
     let seated = Seated { shape, password: job.password, salt: job.salt, out: &raw mut *job.out };
     // If the number of processors is unknown, no call waits for one.
     let most = processors().unwrap_or(usize::MAX);
-    match crew.join(seated, job.params.degree(), most) {
-        Next::Done(result) => result,
-        Next::Alone => alone(job, workspace),
+    match crew.join(&seated, job.params.degree(), most) {
+        Next::Done => Some(Ok(())),
+        Next::Alone => None,
         Next::Lead(partners) => {
             let begun = Instant::now();
-            let lead = || lead(job, &partners, workspace);
-            let result = guard(Err(Error::Panicked), lead);
-            crew.finish(&partners, result, begun.elapsed(), most);
-            result
+            let result = guard(Err(Error::Panicked), || lead(job, &partners, memory));
+            crew.finish(&partners, result.is_ok(), begun.elapsed(), most);
+            let others = partners[0].is_some();
+            if result.is_err() && others { None } else { Some(result) }
         }
     }
 }
 
-fn alone(job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
-    let Job { params, rom, password, salt, out } = job;
-    let rom = rom.map(RomView::from_bytes).transpose()?;
-    derive(password, salt, &params, rom.as_ref(), workspace, out)
+fn alone(job: &mut Job<'_>, memory: &mut Memory<'_>) -> Result<(), Error> {
+    lead(job, &[], memory)
 }
 
-/// Computes a job and those of its partners.
+/// Computes a job and those of its partners. The memory is given back before the partners' calls
+/// end.
 fn lead(
-    job: Job<'_>,
-    partners: &[Option<Partner>; MAX_LANES],
-    workspace: &mut Workspace,
+    job: &mut Job<'_>,
+    partners: &[Option<Partner>],
+    memory: &mut Memory<'_>,
 ) -> Result<(), Error> {
-    let mut jobs: [Option<Derivation<'_>>; MAX_LANES + 1] = Default::default();
     let Job { params, rom, password, salt, out } = job;
-    jobs[0] = Some(Derivation { password, salt, out });
-    for (job, partner) in jobs[1..].iter_mut().zip(partners.iter().flatten()) {
-        let Seated { password, salt, out, .. } = partner.seated;
-        // SAFETY: the partner is taken, and waits until `finish` says that it is done.
-        *job = Some(unsafe { Derivation { password: &*password, salt: &*salt, out: &mut *out } });
-    }
-    let mut list: Vec<Derivation<'_>> = Vec::new();
-    list.try_reserve_exact(jobs.len()).map_err(|_| Error::OutOfMemory { bytes: 512 })?;
-    list.extend(jobs.into_iter().flatten());
     let rom = rom.map(RomView::from_bytes).transpose()?;
-    derive_many(&mut list, &params, rom.as_ref(), workspace)
+    let mut jobs: [Derivation<'_>; MAX_LANES] = Default::default();
+    jobs[0] = Derivation { password, salt, out };
+    let mut count = 1;
+    for (job, partner) in jobs[1..].iter_mut().zip(partners.iter().flatten()) {
+        // SAFETY: the partner is taken, and waits until `finish` says that its job has ended.
+        let Seated { password, salt, out, .. } = *unsafe { &*partner.seated };
+        // SAFETY: as above.
+        *job = unsafe { Derivation { password: &*password, salt: &*salt, out: &mut *out } };
+        count += 1;
+    }
+    let jobs = &mut jobs[..count];
+    memory.lend(count, params.memory(), |workspace| {
+        derive_many(jobs, params, rom.as_ref(), workspace)
+    })
 }
 
 /// The calls of this process.
@@ -153,7 +158,7 @@ fn crew() -> Option<&'static Crew> {
     if let Some(crew) = unsafe { there.as_ref() } {
         return Some(crew);
     }
-    let new = Box::into_raw(crate::boundary::boxed(Crew::new())?);
+    let new = Box::into_raw(forked_crew()?);
     let changed = CREW.compare_exchange(there, new, Ordering::AcqRel, Ordering::Acquire);
     if let Err(other) = changed {
         // SAFETY: no other thread has seen the new one; the other one is never freed.
@@ -166,16 +171,11 @@ fn crew() -> Option<&'static Crew> {
     unsafe { new.as_ref() }
 }
 
-/// The number of processors available to the process; `None` if the system does not report it. No
-/// file is read, since a sandboxed process may be killed for that.
-pub(crate) fn processors() -> Option<usize> {
-    // SAFETY: a set is plain numbers.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: a set of this size. Those of the first thread, as this one may be bound to one.
-    let got = unsafe { libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &raw mut set) };
-    // SAFETY: the set that was filled.
-    let count = usize::try_from(unsafe { libc::CPU_COUNT(&set) }).ok();
-    count.filter(|count| got == 0 && *count > 0)
+/// New calls, apart from the frame of [`compute`], since they take kilobytes.
+#[cold]
+#[inline(never)]
+fn forked_crew() -> Option<Box<Crew>> {
+    crate::boundary::boxed(Crew::new())
 }
 
 /// Whether the C library (since glibc 2.32) knows that there is no other thread.

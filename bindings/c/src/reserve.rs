@@ -5,6 +5,10 @@
 //! boxed value, a name, the handle of a thread) are not, in these crates as in the standard
 //! library, and Rust aborts the process if they fail: `link/memory.c` then takes them from this
 //! reserve. An entry that finds the reserve half empty does not begin, and reports lack of memory.
+//!
+//! The crypt(3) to preload takes its small allocations from the first part of the reserve even when
+//! there is memory: malloc gives a thread that has not called it yet 64 MiB of addresses of its
+//! own, which a program under RLIMIT_AS may not have.
 #![allow(unsafe_code, reason = "memory in pieces, for C")]
 
 use std::cell::UnsafeCell;
@@ -17,6 +21,8 @@ const PIECE: usize = 256;
 /// Pieces whose bits are in one number, and how many such numbers there are.
 const GROUP: usize = u64::BITS as usize;
 const GROUPS: usize = 32;
+/// How many of these serve while there is other memory: pieces for more calls than can wait.
+const FIRST: usize = GROUPS / 2 - 1;
 
 #[repr(C, align(4096))]
 struct Pieces(UnsafeCell<[[u8; PIECE * GROUP]; GROUPS]>);
@@ -47,11 +53,21 @@ const fn run(pieces: usize) -> u64 {
 /// Room for this many bytes, aligned to 256; a null pointer if there is none.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn saltern_reserve_take(bytes: usize) -> *mut c_void {
+    take(bytes, GROUPS)
+}
+
+/// The same while there is other memory.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn saltern_reserve_take_first(bytes: usize) -> *mut c_void {
+    take(bytes, FIRST)
+}
+
+fn take(bytes: usize, groups: usize) -> *mut c_void {
     let pieces = bytes.div_ceil(PIECE).max(1);
     if pieces > GROUP {
         return ptr::null_mut();
     }
-    for (number, group) in TAKEN.iter().enumerate() {
+    for (number, group) in TAKEN[..groups].iter().enumerate() {
         for first in 0..=GROUP - pieces {
             let bits = run(pieces) << first;
             let free = |taken: u64| (taken & bits == 0).then_some(taken | bits);
@@ -109,6 +125,10 @@ mod tests {
         others.into_iter().for_each(give);
         places.into_iter().for_each(give);
         assert_eq!(taken(), 0);
+        let first: Vec<_> =
+            (0..).map(|_| saltern_reserve_take_first(8)).take_while(|at| !at.is_null()).collect();
+        assert!(first.len() == FIRST * GROUP && is_ready());
+        first.into_iter().for_each(give);
         let mut elsewhere = 0;
         assert_eq!(saltern_reserve_give((&raw mut elsewhere).cast()), 0);
         assert_eq!(saltern_reserve_size((&raw const elsewhere).cast()), 0);

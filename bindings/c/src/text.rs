@@ -5,8 +5,9 @@ use saltern_wipe::Zeroizing;
 use saltern_yescrypt::keys::HashKey;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 use saltern_yescrypt::rom::{Rom, RomMemory};
-use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme, Setting, Workspace};
+use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme, Setting};
 
+use crate::arena::Memory;
 use crate::gather::{self, Job};
 
 /// The longest text of a setting that is read. Real settings are much shorter.
@@ -42,7 +43,7 @@ pub(crate) fn limits(syntax: Syntax) -> Limits {
 }
 
 /// The complete string.
-pub(crate) fn hash(request: Request<'_>, workspace: &mut Workspace) -> Result<Vec<u8>, Error> {
+pub(crate) fn hash(request: Request<'_>, memory: Memory<'_>) -> Result<Vec<u8>, Error> {
     let Request { password, setting, key, rom, syntax } = request;
     let plain = setting.starts_with(b"$y$") || setting.starts_with(b"$7$");
     let setting = Setting::parse(setting)?;
@@ -64,6 +65,6 @@ pub(crate) fn hash(request: Request<'_>, workspace: &mut Workspace) -> Result<Ve
     let params = setting.params().check(hasher.limits())?;
     let mut out = Zeroizing::new([0; 32]);
     let job = Job { params, rom, password, salt: &plan.salt, out: &mut *out };
-    gather::compute(job, workspace)?;
+    gather::compute(job, memory)?;
     hasher.complete(&setting, &out).map(HashString::into_bytes)
 }

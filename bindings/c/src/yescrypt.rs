@@ -19,6 +19,7 @@ pub use self::strings::{
 };
 
 use self::region::with_workspace;
+use crate::arena::Memory;
 use crate::boundary::{bytes, copied, entry, number_of, write, zeros};
 use crate::gather::{self, Job};
 use crate::text::limits;
@@ -89,7 +90,7 @@ unsafe fn derive(
     let mut derived = zeros(out.1).ok_or(libc::ENOMEM)?;
     let job = Job { params: checked, rom, password, salt, out: &mut derived };
     // SAFETY: the caller's `local` is this thread's alone.
-    unsafe { with_workspace(local, |workspace| gather::compute(job, workspace)) }?;
+    unsafe { with_workspace(local, |workspace| gather::compute(job, Memory::Own(workspace))) }?;
     // SAFETY: there is as much room.
     unsafe { write(out.0, &derived) };
     Ok(0)

@@ -45,10 +45,10 @@ pub struct PoolConfig {
     /// a share. A hash that needs more than a share runs when others leave it enough room; one that
     /// needs more than the whole budget is refused with [`Error::OverBudget`].
     ///
-    /// A group takes [`CheckedParams::memory`] and one block for each hash, 16 bytes for each read
-    /// of a ROM in memory that can be checked, and with [`Pages::Huge`] up to 2 MiB more.
-    /// Passwords, salts and results (a few hundred bytes for each item) are not counted. The
-    /// default is 128 MiB for each thread and at least 320 MiB, enough for everything that
+    /// A group takes [`CheckedParams::memory`] and one block for each hash, and 16 bytes for each
+    /// read of a ROM in memory that can be checked. Passwords, salts and results (a few hundred
+    /// bytes for each item) are not counted. The default is 128 MiB for each thread and at least
+    /// 320 MiB, enough for everything that
     /// [`Limits::server`](saltern_yescrypt::Limits::server) allows.
     pub memory: u64,
     /// The most items of each [class](crate::Class) that may wait, not counting those being

@@ -1,5 +1,6 @@
 //! The pool: submissions and queries.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -117,7 +118,10 @@ impl Pool {
         for me in 0..pool.shared.config.threads {
             let shared = Arc::clone(&pool.shared);
             let thread = std::thread::Builder::new().name(format!("saltern-{me}"));
-            let thread = thread.spawn(move || worker::run(&shared, me));
+            let thread = thread.spawn(move || {
+                OWN.set(Some((Arc::as_ptr(&shared).addr(), me)));
+                worker::run(&shared, me);
+            });
             pool.threads.push(thread.map_err(|_| Error::NoThread { started: me as u64 })?);
         }
         pool.shared.await_ready()?;
@@ -444,6 +448,12 @@ fn queued<T: Send + 'static>(
     (shape, Item::new(password, salt, doubt, Box::new(reply)))
 }
 
+thread_local! {
+    /// The pool that this thread belongs to, by its address, and the thread's number. What the
+    /// standard library knows of a thread would be allocated for one that it has not begun.
+    static OWN: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
+}
+
 impl Drop for Pool {
     fn drop(&mut self) {
         if self.shared.forked() {
@@ -452,9 +462,10 @@ impl Drop for Pool {
             return;
         }
         self.shared.close();
-        for thread in self.threads.drain(..) {
+        let own = Arc::as_ptr(&self.shared).addr();
+        for (me, thread) in self.threads.drain(..).enumerate() {
             // A future's waker runs in a thread of the pool, and may hold the last reference to it.
-            if thread.thread().id() != std::thread::current().id() {
+            if OWN.get() != Some((own, me)) {
                 let _ = thread.join();
             }
         }

@@ -1,10 +1,10 @@
 //! Which calls compute and which wait: seats under one lock, and what happens when a call arrives
 //! or ends.
+#![allow(unsafe_code, reason = "the jobs of calls that wait in other threads")]
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use saltern_yescrypt::Error;
 use saltern_yescrypt::hazmat::MAX_LANES;
 
 use super::Seated;
@@ -34,36 +34,45 @@ struct State {
 }
 
 struct Seat {
-    job: Seated,
+    /// Of the thread that waits, in its own stack.
+    job: *const Seated,
     /// Earlier calls have smaller numbers.
     number: u64,
     stage: Stage,
 }
 
+#[derive(Clone, Copy)]
 enum Stage {
     Waiting,
     /// Another thread computes it.
     Taken,
-    Done(Result<(), Error>),
+    Done,
+    /// The thread that computed it had no success.
+    Failed,
 }
+
+// SAFETY: the job is that of a thread which waits and leaves it alone, as `Seated` says.
+unsafe impl Send for Seat {}
 
 /// A job that another thread computes, and its owner's seat.
 #[derive(Clone, Copy)]
 pub(super) struct Partner {
-    pub(super) seated: Seated,
+    pub(super) seated: *const Seated,
     seat: usize,
 }
 
 /// The decision for a call.
-#[allow(clippy::large_enum_variant, reason = "once in each call, where no memory is allocated")]
 pub(super) enum Next {
-    Done(Result<(), Error>),
+    Done,
     /// It computes its own job and these.
-    Lead([Option<Partner>; MAX_LANES]),
-    /// There is no seat left: it computes alone, and is not counted, so that seated calls get their
-    /// turn.
+    Lead(Partners),
+    /// It computes alone, and is not counted, so that seated calls get their turn: there is no seat
+    /// left, or its group has failed, whose memory need not be that of one hash.
     Alone,
 }
+
+/// The calls that are computed together with another one, the first places first.
+pub(super) type Partners = [Option<Partner>; MAX_LANES - 1];
 
 impl Crew {
     pub(super) const fn new() -> Self {
@@ -82,11 +91,11 @@ impl Crew {
     }
 
     /// Decides for a call whether it computes, with whom, or waits, and waits.
-    pub(super) fn join(&self, job: Seated, degree: usize, most: usize) -> Next {
+    pub(super) fn join(&self, job: &Seated, degree: usize, most: usize) -> Next {
         let mut state = self.lock();
         let now = Instant::now();
         if state.active < most {
-            let partners = state.take_partners(&job, degree);
+            let partners = state.take_partners(job, degree);
             let quiet = partners[0].is_none() && state.crowded.is_none_or(|until| until < now);
             if partners[0].is_some() || quiet {
                 return self.begin(state, partners, most);
@@ -111,10 +120,13 @@ impl Crew {
         let mut until = None;
         loop {
             match state.seats[seat].as_ref().map(|seat| &seat.stage) {
-                Some(Stage::Done(result)) => {
-                    let result = *result;
+                Some(Stage::Done) => {
                     state.seats[seat] = None;
-                    return Next::Done(result);
+                    return Next::Done;
+                }
+                Some(Stage::Failed) => {
+                    state.seats[seat] = None;
+                    return Next::Alone;
                 }
                 Some(Stage::Waiting) if state.active < most => {
                     let now = Instant::now();
@@ -134,12 +146,7 @@ impl Crew {
     }
 
     /// Counts a group that begins.
-    fn begin(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        partners: [Option<Partner>; MAX_LANES],
-        most: usize,
-    ) -> Next {
+    fn begin(&self, mut state: MutexGuard<'_, State>, partners: Partners, most: usize) -> Next {
         state.active += 1;
         if partners[0].is_some() {
             // They had to wait, and will probably call again at the same moment.
@@ -149,11 +156,11 @@ impl Crew {
         Next::Lead(partners)
     }
 
-    /// A group has ended, with one result for all of it.
+    /// A group has ended.
     pub(super) fn finish(
         &self,
         partners: &[Option<Partner>],
-        result: Result<(), Error>,
+        success: bool,
         took: Duration,
         most: usize,
     ) {
@@ -162,7 +169,7 @@ impl Crew {
         state.pace = took;
         for partner in partners.iter().flatten() {
             if let Some(seat) = &mut state.seats[partner.seat] {
-                seat.stage = Stage::Done(result);
+                seat.stage = if success { Stage::Done } else { Stage::Failed };
             }
             self.bells[partner.seat].notify_one();
         }
@@ -186,7 +193,7 @@ impl State {
         seats.filter(|(_, seat)| matches!(seat.stage, Stage::Waiting))
     }
 
-    fn sit(&mut self, job: Seated) -> Option<usize> {
+    fn sit(&mut self, job: &Seated) -> Option<usize> {
         let seat = self.seats.iter().position(Option::is_none)?;
         self.arrivals += 1;
         self.seats[seat] = Some(Seat { job, number: self.arrivals, stage: Stage::Waiting });
@@ -195,14 +202,10 @@ impl State {
 
     /// Whether it is a waiting call's turn, and with which partners: if there is a partner, or if
     /// it must not wait for one any longer.
-    fn turn(
-        &mut self,
-        seat: usize,
-        degree: usize,
-        over: bool,
-    ) -> Option<[Option<Partner>; MAX_LANES]> {
+    fn turn(&mut self, seat: usize, degree: usize, over: bool) -> Option<Partners> {
         let own = self.seats[seat].take()?;
-        let partners = self.take_partners(&own.job, degree);
+        // SAFETY: the caller's own.
+        let partners = self.take_partners(unsafe { &*own.job }, degree);
         if partners[0].is_none() && !over {
             self.seats[seat] = Some(own);
             return None;
@@ -215,11 +218,13 @@ impl State {
     }
 
     /// The calls that have waited longest for a hash of the same shape.
-    fn take_partners(&mut self, job: &Seated, degree: usize) -> [Option<Partner>; MAX_LANES] {
-        let mut partners = [None; MAX_LANES];
-        let count = (degree - 1).min(MAX_LANES);
+    fn take_partners(&mut self, job: &Seated, degree: usize) -> Partners {
+        let mut partners = [None; MAX_LANES - 1];
+        let count = (degree - 1).min(partners.len());
         for partner in &mut partners[..count] {
-            let same = self.waiting().filter(|(_, seat)| seat.job.shape == job.shape);
+            // SAFETY: a call that waits keeps its job until its seat says otherwise.
+            let same = |seat: &Seat| unsafe { (*seat.job).shape == job.shape };
+            let same = self.waiting().filter(|(_, seat)| same(seat));
             let Some((at, _)) = same.min_by_key(|(_, seat)| seat.number) else { break };
             if let Some(seat) = &mut self.seats[at] {
                 seat.stage = Stage::Taken;

@@ -4,14 +4,14 @@ use std::sync::Barrier;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use saltern_yescrypt::{Limits, Params};
+use saltern_yescrypt::{Limits, Params, Workspace, derive};
 
 use super::*;
 
-fn hash(params: &CheckedParams, password: &[u8], workspace: &mut Workspace) -> [u8; 32] {
+fn hash(params: &CheckedParams, password: &[u8], memory: Memory<'_>) -> [u8; 32] {
     let mut out = [0; 32];
     let job = Job { params: *params, rom: None, password, salt: b"salt", out: &mut out };
-    compute(job, workspace).unwrap();
+    compute(job, memory).unwrap();
     out
 }
 
@@ -33,7 +33,9 @@ fn many_threads_get_their_own_hashes() {
                     let mut alone = [0; 32];
                     let own = &mut Workspace::new();
                     derive(&password, b"salt", &params, None, own, &mut alone).unwrap();
-                    let together = hash(&params, password.as_bytes(), &mut workspace);
+                    let memory =
+                        if round % 2 == 0 { Memory::Kept } else { Memory::Own(&mut workspace) };
+                    let together = hash(&params, password.as_bytes(), memory);
                     assert_eq!(together, alone);
                     compared.fetch_add(1, Ordering::Relaxed);
                 }
@@ -54,58 +56,67 @@ fn job(out: usize) -> Seated {
 fn leads(next: &Next) -> Option<usize> {
     match next {
         Next::Lead(partners) => Some(partners.iter().flatten().count()),
-        Next::Done(_) | Next::Alone => None,
+        Next::Done | Next::Alone => None,
     }
 }
 
 #[test]
 fn a_call_waits_only_where_processors_are_taken_and_goes_with_its_like() {
+    // One of two computes both, and the third is alone. The other one of the two has its hash, or
+    // computes it alone.
+    for (success, partner) in [(true, "done"), (false, "alone")] {
+        let ended = three_calls(success);
+        assert_eq!(ended, [(32, partner, 0), (32, "leads", 2), (64, "leads", 1)]);
+    }
+}
+
+/// What becomes of three calls that wait for one processor, whose groups succeed or fail.
+fn three_calls(success: bool) -> Vec<(usize, &'static str, usize)> {
     let crew = Crew::new();
     let begun = Instant::now();
-    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(1));
-    std::thread::scope(|scope| {
+    let ended = std::thread::scope(|scope| {
         let waits = [32, 32, 64].map(|out| {
             scope.spawn({
                 let crew = &crew;
-                move || match crew.join(job(out), 2, 1) {
-                    Next::Done(result) => (out, result, 0),
-                    Next::Alone => panic!("there are seats"),
+                move || match crew.join(&job(out), 2, 1) {
+                    Next::Done => (out, "done", 0),
+                    Next::Alone => (out, "alone", 0),
                     Next::Lead(partners) => {
                         let count = partners.iter().flatten().count();
-                        crew.finish(&partners, Err(Error::Random), Duration::ZERO, 1);
-                        (out, Ok(()), 1 + count)
+                        crew.finish(&partners, success, Duration::ZERO, 1);
+                        (out, "leads", 1 + count)
                     }
                 }
             })
         });
         std::thread::sleep(Duration::from_millis(100));
         assert!(waits.iter().all(|wait| !wait.is_finished()), "the only processor is taken");
-        crew.finish(&[], Ok(()), Duration::ZERO, 1);
+        crew.finish(&[], true, Duration::ZERO, 1);
         let mut ended: Vec<_> = waits.into_iter().map(|wait| wait.join().unwrap()).collect();
         ended.sort_by_key(|end| (end.0, end.2));
-        // One of two computes both, and the other gets what came of it; the third is alone.
-        let expected = [(32, Err(Error::Random), 0), (32, Ok(()), 2), (64, Ok(()), 1)];
-        assert_eq!(ended, expected);
+        ended
     });
-    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
+    ended
 }
 
 #[test]
 fn a_call_after_a_crowd_lingers_once_at_most() {
     let crew = Crew::new();
     let hour = Duration::from_secs(3600);
-    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
-    crew.finish(&[], Ok(()), hour, 1);
+    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
+    crew.finish(&[], true, hour, 1);
     // Nobody has waited: neither does this one.
-    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
     std::thread::scope(|scope| {
-        let waits = scope.spawn(|| leads(&crew.join(job(32), 2, 1)));
+        let waits = scope.spawn(|| leads(&crew.join(&job(32), 2, 1)));
         std::thread::sleep(Duration::from_millis(50));
-        crew.finish(&[], Ok(()), hour, 1);
+        crew.finish(&[], true, hour, 1);
         assert_eq!(waits.join().unwrap(), Some(0));
     });
-    crew.finish(&[], Ok(()), hour, 1);
+    crew.finish(&[], true, hour, 1);
     assert!(crew.is_quiet());
 }
 
@@ -113,19 +124,19 @@ fn a_call_after_a_crowd_lingers_once_at_most() {
 fn calls_that_went_together_are_a_crowd() {
     let crew = Crew::new();
     let hour = Duration::from_secs(3600);
-    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                if let Next::Lead(partners) = crew.join(job(32), 2, 1) {
+                if let Next::Lead(partners) = crew.join(&job(32), 2, 1) {
                     assert_eq!(partners.iter().flatten().count(), 1);
-                    crew.finish(&partners, Ok(()), hour, 1);
+                    crew.finish(&partners, true, hour, 1);
                 }
             });
         }
         std::thread::sleep(Duration::from_millis(100));
         // Nobody has told yet how long hashes take, so that those who wait have made no crowd.
-        crew.finish(&[], Ok(()), hour, 1);
+        crew.finish(&[], true, hour, 1);
     });
     assert!(!crew.is_quiet());
 }
@@ -133,12 +144,12 @@ fn calls_that_went_together_are_a_crowd() {
 #[test]
 fn calls_without_a_seat_hold_nobody_up() {
     let crew: &'static Crew = Box::leak(Box::new(Crew::new()));
-    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
     let waits: Vec<_> = (0..crew::SEATS)
         .map(|_| {
             std::thread::spawn(|| {
-                if let Next::Lead(partners) = crew.join(job(32), 2, 1) {
-                    crew.finish(&partners, Ok(()), Duration::ZERO, 1);
+                if let Next::Lead(partners) = crew.join(&job(32), 2, 1) {
+                    crew.finish(&partners, true, Duration::ZERO, 1);
                 }
             })
         })
@@ -147,8 +158,8 @@ fn calls_without_a_seat_hold_nobody_up() {
         std::thread::yield_now();
     }
     // This one goes on for ever.
-    assert!(matches!(crew.join(job(32), 2, 1), Next::Alone));
-    crew.finish(&[], Ok(()), Duration::ZERO, 1);
+    assert!(matches!(crew.join(&job(32), 2, 1), Next::Alone));
+    crew.finish(&[], true, Duration::ZERO, 1);
     let begun = Instant::now();
     while !waits.iter().all(std::thread::JoinHandle::is_finished) {
         assert!(begun.elapsed() < Duration::from_secs(20), "{} still wait", crew.waiting());

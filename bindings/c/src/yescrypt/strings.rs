@@ -10,6 +10,7 @@ use saltern_yescrypt::{Setting, params::Syntax};
 use super::RawParams;
 use super::region::{Region, free, with_workspace};
 use super::shared::image;
+use crate::arena::Memory;
 use crate::boundary::{Place, bytes, copied, entry, number_of, text, write_text};
 use crate::text::{MOST_SETTING, Request, hash};
 
@@ -66,7 +67,8 @@ pub unsafe extern "C" fn yescrypt_r(
         let key = unsafe { key_at(key) };
         let request = Request { password, setting, key, rom, syntax: Syntax::Wide };
         // SAFETY: the caller's `local` is this thread's alone.
-        let made = unsafe { with_workspace(local, |workspace| hash(request, workspace)) }?;
+        let made =
+            unsafe { with_workspace(local, |workspace| hash(request, Memory::Own(workspace))) }?;
         // SAFETY: there is as much room as the caller says.
         unsafe { write_text(buf, buflen, &made) }.ok_or(libc::EINVAL)?;
         Ok(buf)

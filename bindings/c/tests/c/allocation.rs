@@ -23,7 +23,8 @@ fn every_allocation_may_fail() {
         let words: Vec<&str> = line.split_whitespace().collect();
         words[2].parse().expect("a number")
     };
-    for (line, least) in printed.lines().zip([100, 100, 3, 3, 2, 2, 3, 3, 10, 10]) {
+    // That of crypt is for its caller: its own small ones come from the reserve.
+    for (line, least) in printed.lines().zip([100, 100, 3, 3, 2, 2, 1, 1, 10, 10]) {
         assert!(points(line) >= least, "{printed}");
     }
 }

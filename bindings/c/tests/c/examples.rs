@@ -64,7 +64,8 @@ fn the_static_libraries_go_together_in_one_program() {
     for package in packages {
         compile.arg(installed.lib().join(format!("lib{package}.a")));
     }
-    succeed(compile.args(["-lgcc_s", "-lm", "-lpthread", "-ldl", "-lc"]));
+    let private = installed.flags(packages, &["--static", "--libs-only-l"]);
+    succeed(compile.args(private.iter().filter(|flag| !flag.contains("saltern"))));
     let shared = installed.program(
         &["gcc", "-std=c99"],
         &repository("bindings/c/examples/derive.c"),
@@ -74,6 +75,23 @@ fn the_static_libraries_go_together_in_one_program() {
     assert_eq!(by_static, by_shared);
     let linked = succeed(Command::new("ldd").arg(&program));
     assert!(!linked.contains("saltern"), "{linked}");
+}
+
+/// Hashing and verifying included: nothing of it needs a library at run time.
+#[test]
+fn examples_link_as_static_programs_by_pkg_config() {
+    let installed = installed();
+    for (name, packages, end) in EXAMPLES {
+        let program = installed.prefix().join(format!("{name}-without-libraries"));
+        let source = repository(&format!("bindings/c/examples/{name}.c"));
+        let mut compile = Command::new("gcc");
+        compile.args(["-std=c99", "-static"]).args(WARNINGS).arg(source).arg("-o").arg(&program);
+        succeed(compile.args(installed.flags(packages, &["--static", "--cflags", "--libs"])));
+        let printed = succeed(&mut Command::new(&program));
+        assert!(printed.ends_with(end), "{name}: {printed}");
+        let head = succeed(Command::new("readelf").args(["-d", "-l"]).arg(&program));
+        assert!(!head.contains("NEEDED") && !head.contains("INTERP"), "{head}");
+    }
 }
 
 #[test]
@@ -92,7 +110,8 @@ fn examples_are_clean_under_valgrind() {
         valgrind.args(["--quiet", "--error-exitcode=9", "--undef-value-errors=no"]);
         valgrind.arg("--leak-check=full");
         // What is still reachable is kept on purpose, for as long as the process lasts.
-        valgrind.args(["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]);
+        let leaks = "leak-kinds=definite,indirect,possible";
+        valgrind.args([format!("--errors-for-{leaks}"), format!("--show-{leaks}")]);
         succeed(valgrind.arg(program));
     }
 }

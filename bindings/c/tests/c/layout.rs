@@ -82,6 +82,44 @@ fn libraries_have_their_names_and_stay_loaded() {
     }
 }
 
+/// The crates, without the marks in their names, of names that end in `-` and something with dots.
+fn crates(names: impl Iterator<Item = String>) -> BTreeSet<String> {
+    let is_name = |part: &&str| !part.contains('.');
+    names
+        .map(|name| name.split('-').take_while(is_name).collect::<String>().replace('_', ""))
+        .collect()
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap())
+}
+
+/// Of each crate whose code is in the archive, as the names of its members say; those of Rust's
+/// standard library are among its own.
+#[test]
+fn licences_of_all_that_is_linked_are_installed() {
+    let members = succeed(Command::new("ar").arg("t").arg(archive()));
+    let objects = members.lines().filter(|name| name.ends_with(".rcgu.o"));
+    let linked = objects.filter_map(|name| Some(name.split_once('.')?.0.rsplit_once('-')?.0));
+    let linked: BTreeSet<String> = linked.map(|name| name.replace('_', "")).collect();
+    let rust = succeed(Command::new("rustc").args(["--print", "target-libdir"]));
+    let rust = files(Path::new(rust.trim()));
+    let rust = crates(rust.filter_map(|name| Some(name.strip_prefix("lib")?.to_owned())));
+    let folder = installed().prefix().join("share/doc/saltern/licenses");
+    let licensed = crates(files(&folder));
+    let missing = |name: &&String| {
+        !name.starts_with("saltern") && !rust.contains(*name) && !licensed.contains(*name)
+    };
+    let without: Vec<_> = linked.iter().filter(missing).collect();
+    assert!(without.is_empty() && linked.len() > 40, "{without:?} of {linked:?}");
+    for name in files(&folder) {
+        let place = folder.join(&name);
+        let mut texts = files(&place).map(|text| place.join(text).metadata().unwrap().len());
+        assert!(texts.any(|len| len > 500), "{name}");
+    }
+}
+
 #[test]
 fn a_package_is_built_below_another_root() {
     let root = tempfile::tempdir().unwrap();
@@ -102,9 +140,16 @@ fn a_package_is_built_below_another_root() {
         "lib64/libsaltern.so.0",
         "lib64/libsaltern-crypt.so",
         "share/man/man3/saltern.3",
+        "share/doc/saltern/licenses/saltern/LICENSE-MIT",
+        "share/doc/saltern/licenses/rust-standard-library/COPYRIGHT-library.html",
     ] {
         assert!(root.path().join("usr").join(file).is_file(), "{file}");
     }
+    let told = String::from_utf8(installed.stdout).unwrap();
+    assert!(
+        told.contains("linking libsaltern-blake2\n") && told.contains("installed into"),
+        "{told}"
+    );
     let package = root.path().join("usr/lib64/pkgconfig/saltern.pc");
     let package = std::fs::read_to_string(package).unwrap();
     // What is there when the package has been unpacked.

@@ -10,6 +10,7 @@ mod crypt;
 mod examples;
 mod installed;
 mod layout;
+mod load;
 mod preload;
 mod threads;
 mod yescrypt;

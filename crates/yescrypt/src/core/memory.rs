@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 
 use saltern_wipe::{Zero, Zeroize};
 
-use self::region::Region;
+use self::region::{ALIGN, Region};
 use crate::Error;
 
 /// A sub-block: 64 bytes as eight lanes in the shuffled word order of the specification's section
@@ -93,9 +93,9 @@ pub enum Pages {
     /// The system's default: 4 KiB on most machines.
     Standard,
     /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which
-    /// take up to 2 MiB more for their alignment. The system may grant the request at once, later
-    /// or never. Only on Linux and with the feature `os`; elsewhere the same as
-    /// [`Pages::Standard`].
+    /// take 2 MiB more of the address space for a moment, to be aligned; where a limit forbids that
+    /// they are not. The system may grant the request at once, later or never. Only on Linux and
+    /// with the feature `os`; elsewhere the same as [`Pages::Standard`].
     #[default]
     Huge,
 }
@@ -107,6 +107,9 @@ const HUGE: usize = 2 << 20;
 /// two pages.
 const PAGE: usize = 4096;
 
+/// Whole pages, whatever their size on this system.
+const WHOLE: usize = 64 << 10;
+
 /// The smallest arena for which they are requested. Below this they save nothing measurable.
 const MIN_HUGE: usize = 4 * HUGE;
 
@@ -117,10 +120,14 @@ impl Arena {
 
     /// Bytes that an arena of `len` sub-blocks takes from the system.
     pub(crate) fn bytes_for(len: usize, pages: Pages) -> Option<usize> {
-        len.checked_mul(SubBlock::BYTES)?.checked_add(Self::align(len, pages))
+        let bytes = len.checked_mul(SubBlock::BYTES)?;
+        if Self::align(len, pages) == HUGE {
+            return bytes.checked_next_multiple_of(WHOLE);
+        }
+        bytes.checked_add(PAGE.saturating_sub(ALIGN))
     }
 
-    /// The alignment of the first sub-block.
+    /// The alignment of the first sub-block, where it can be had.
     fn align(len: usize, pages: Pages) -> usize {
         let huge = pages == Pages::Huge && len >= MIN_HUGE / SubBlock::BYTES;
         if huge && cfg!(all(feature = "os", target_os = "linux")) { HUGE } else { PAGE }
@@ -154,9 +161,10 @@ impl Arena {
         self.release();
         let refused = Error::OutOfMemory { bytes: (len as u64).saturating_mul(64) };
         let bytes = Self::bytes_for(len, self.pages).ok_or(refused)?;
-        self.region = Some(Region::new(bytes).ok_or(refused)?);
+        let align = Self::align(len, self.pages);
+        self.region = Some(Region::new(bytes, align).ok_or(refused)?);
         self.len = len;
-        if Self::align(len, self.pages) == HUGE {
+        if align == HUGE {
             self.advise();
         }
         Ok(())
@@ -213,9 +221,9 @@ impl Arena {
         let Some(region) = &self.region else {
             return NonNull::<SubBlock>::dangling().as_ptr();
         };
-        let offset = region.start().align_offset(Self::align(self.len, self.pages));
-        // SAFETY: the region has as many bytes as the alignment more than `len` sub-blocks, and the
-        // offset is smaller than that.
+        let offset = region.start().align_offset(PAGE);
+        // SAFETY: the region has as many bytes more than `len` sub-blocks as the offset can be
+        // between two multiples of its own alignment.
         unsafe { region.start().add(offset) }.cast()
     }
 

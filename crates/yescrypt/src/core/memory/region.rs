@@ -20,14 +20,15 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// This many zero bytes, at least one. `None` if the system has no more, or for more than a
+    /// This many zero bytes, at least one, at a multiple of `align` if the system can do that
+    /// without keeping more than these bytes. `None` if the system has no more, or for more than a
     /// slice can have, which systems with 32-bit addresses may grant.
-    pub(super) fn new(bytes: usize) -> Option<Self> {
+    pub(super) fn new(bytes: usize, align: usize) -> Option<Self> {
         isize::try_from(bytes).ok()?;
-        system::take(bytes).map(|start| Region { start, bytes })
+        system::take(bytes, align).map(|start| Region { start, bytes })
     }
 
-    /// The address of the first byte: a multiple of 16.
+    /// The address of the first byte: a multiple of [`ALIGN`] at least.
     pub(super) fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -47,13 +48,37 @@ impl Drop for Region {
     }
 }
 
+/// The alignment that every region has.
+pub(super) use system::ALIGN;
+
 #[cfg(all(feature = "os", target_os = "linux"))]
 mod system {
     use core::ptr::{NonNull, null_mut};
 
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-    pub(super) fn take(bytes: usize) -> Option<NonNull<u8>> {
+    /// Mappings begin at a page, of 4 KiB or more.
+    pub(in super::super) const ALIGN: usize = 4096;
+
+    /// With a larger alignment the bytes are whole pages. More is mapped, and what is before and
+    /// after them is given back; where there is no room for more, the alignment is left out.
+    pub(super) fn take(bytes: usize, align: usize) -> Option<NonNull<u8>> {
+        if align <= ALIGN {
+            return map(bytes);
+        }
+        let Some(first) = bytes.checked_add(align).and_then(map) else { return map(bytes) };
+        let before = first.align_offset(align);
+        // SAFETY: the mapping has `align` bytes more than these, and the offset is smaller.
+        let (start, end) = unsafe { (first.add(before), first.add(before + bytes)) };
+        // SAFETY: the two ends of the mapping, of whole pages, to which nothing refers.
+        unsafe {
+            give_back(first, before);
+            give_back(end, align - before);
+        }
+        Some(start)
+    }
+
+    fn map(bytes: usize) -> Option<NonNull<u8>> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the system's choice touches nothing that exists.
         let start = unsafe { mmap_anonymous(null_mut(), bytes, access, MapFlags::PRIVATE) };
@@ -61,10 +86,11 @@ mod system {
     }
 
     /// # Safety
-    /// The bytes are those of one call of [`take`], and nothing refers to them any more.
+    /// The bytes are those of one call of [`take`] or a part of them, and nothing refers to them
+    /// any more.
     pub(super) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the contract above, a whole mapping. If it is refused, the mapping merely
-        // remains.
+        // SAFETY: by the contract above, mapped pages. If it is refused, as it is for none, they
+        // merely remain.
         let _ = unsafe { munmap(start.as_ptr().cast(), bytes) };
     }
 }
@@ -77,13 +103,13 @@ mod system {
 
     /// With a larger alignment, the system allocator would write zeros to fresh pages that are zero
     /// already.
-    const ALIGN: usize = 16;
+    pub(in super::super) const ALIGN: usize = 16;
 
     fn layout(bytes: usize) -> Option<Layout> {
         Layout::from_size_align(bytes, ALIGN).ok().filter(|layout| layout.size() > 0)
     }
 
-    pub(super) fn take(bytes: usize) -> Option<NonNull<u8>> {
+    pub(super) fn take(bytes: usize, _: usize) -> Option<NonNull<u8>> {
         // SAFETY: the size is not zero.
         NonNull::new(unsafe { alloc_zeroed(layout(bytes)?) })
     }
@@ -104,7 +130,7 @@ pub(super) mod tests {
 
     use core::cell::Cell;
 
-    use super::Region;
+    use super::{ALIGN, Region};
 
     std::thread_local! {
         /// Regions that this thread gave back, and how many of them held a byte other than 0.
@@ -130,17 +156,19 @@ pub(super) mod tests {
     fn a_region_is_zero_at_first_and_looked_at_in_the_end() {
         let dirty = |written: bool| {
             given_back(|| {
-                let region = Region::new(100_000).unwrap();
-                assert!(region.start().addr().is_multiple_of(16) && region.bytes() == 100_000);
+                let region = Region::new(100_000, ALIGN).unwrap();
+                assert!(region.start().addr().is_multiple_of(ALIGN) && region.bytes() == 100_000);
                 // SAFETY: the last byte of the region.
                 unsafe { *region.start().add(99_999) |= u8::from(written) };
             })
         };
         assert_eq!((dirty(false), dirty(true)), ((1, 0), (1, 1)));
-        assert!(Region::new(isize::MAX as usize).is_none());
+        assert!(Region::new(isize::MAX as usize, ALIGN).is_none());
         // On 32 bits the system might have as much: what `RomImage::zeroed` would be given.
         for bytes in [isize::MAX as usize + 1, usize::MAX / 5 * 3, usize::MAX] {
-            assert!(Region::new(bytes).is_none(), "{bytes}");
+            for align in [ALIGN, 2 << 20] {
+                assert!(Region::new(bytes, align).is_none(), "{bytes} {align}");
+            }
         }
     }
 }
