@@ -1,9 +1,26 @@
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Self, TypedDict, final, overload
 
 from typing_extensions import Buffer
+
+__all__ = [
+    "Batch",
+    "Digests",
+    "PasswordHasher",
+    "Pending",
+    "Rows",
+    "Wakeup",
+    "__version__",
+    "blake2b",
+    "blake2bp",
+    "blake2s",
+    "blake2sp",
+    "blake2xb",
+    "blake2xs",
+    "inspect",
+]
 
 __version__: Final[str]
 
@@ -164,6 +181,7 @@ class Digests(Sequence[bytes | None]):
     def __getitem__(self, key: int, /) -> bytes | None: ...
     @overload
     def __getitem__(self, key: slice, /) -> Digests: ...
+    def __reversed__(self) -> Iterator[bytes | None]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def index(self, value: object, start: int = 0, stop: int = sys.maxsize, /) -> int: ...
     def count(self, value: object, /) -> int: ...

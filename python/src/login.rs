@@ -88,7 +88,11 @@ pub(crate) fn updated(outcome: Outcome) -> (bool, Option<String>) {
     }
 }
 
-/// Whether it matched, as an item of a column.
+/// Whether it matched, as an item of a column, where locked accounts are told apart.
 pub(crate) fn whether(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyAny>> {
-    Ok(PyBool::new(py, outcome.is_match()).to_owned().into_any())
+    let answer = match outcome {
+        Outcome::Mismatch => false,
+        outcome => matched(py, &outcome)?,
+    };
+    Ok(PyBool::new(py, answer).to_owned().into_any())
 }

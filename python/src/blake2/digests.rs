@@ -9,7 +9,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PySlice};
+use pyo3::types::{PyBytes, PyCapsule, PyIterator, PySlice};
 
 use crate::{arrow, buffer};
 
@@ -84,6 +84,11 @@ impl Digests {
         let at = usize::try_from(at).ok().filter(|&at| at < self.array.len());
         let at = at.ok_or_else(|| PyIndexError::new_err("index out of range"))?;
         self.get(at).map(|digest| PyBytes::new(py, digest)).into_bound_py_any(py)
+    }
+
+    fn __reversed__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let last = self.array.len() as isize - 1;
+        self.slice(&PySlice::new(py, last, isize::MIN, -1))?.into_bound_py_any(py)?.try_iter()
     }
 
     fn __contains__(&self, value: &Bound<'_, PyAny>) -> bool {
