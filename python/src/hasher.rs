@@ -245,8 +245,8 @@ impl PasswordHasher {
     }
 
     /// Verifies a column of stored strings, with `None` for accounts that do not exist, against a
-    /// column of passwords: returns a list of `True`, `False` and exceptions, in order. For a locked
-    /// account it has an AccountLockedError.
+    /// column of passwords: returns a list of `True`, `False` and exceptions, in order. For a
+    /// locked account it has an AccountLockedError.
     #[pyo3(signature = (hashes, passwords, *, deadline = None))]
     fn verify_many<'py>(
         &self,

@@ -107,8 +107,8 @@ macro_rules! sequential {
             }
 
             /// The digests of many messages, in threads: of a list of buffers, an array of rows, or
-            /// an Arrow column. Parameters are those of the constructor; `threads` limits the number
-            /// of threads.
+            /// an Arrow column. Parameters are those of the constructor; `threads` limits the
+            /// number of threads.
             #[staticmethod]
             #[pyo3(signature = (rows, /, *, threads = None, **kwargs))]
             fn hash_many(

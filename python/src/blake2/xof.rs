@@ -83,8 +83,8 @@ macro_rules! xof {
                 Running::begin(params.to_hasher(), digest_size, $name, args).map(Self)
             }
 
-            /// The digest of the message so far; `length` is its bytes, if the constructor was given
-            /// no `digest_size`.
+            /// The digest of the message so far; `length` is its bytes, if the constructor was
+            /// given no `digest_size`.
             #[pyo3(signature = (length = None, /))]
             fn digest<'py>(
                 &self,
