@@ -9,6 +9,7 @@
 docs/python.md in the repository describes everything.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltern._saltern import (
@@ -70,6 +71,9 @@ __all__ = [
     "blake2xs",
     "inspect",
 ]
+
+
+Sequence.register(Digests)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,26 @@
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Self, TypedDict, final
+from typing import Any, Final, Self, TypedDict, final, overload
 
 from typing_extensions import Buffer
+
+__all__ = [
+    "Batch",
+    "Digests",
+    "PasswordHasher",
+    "Pending",
+    "Rows",
+    "Wakeup",
+    "__version__",
+    "blake2b",
+    "blake2bp",
+    "blake2s",
+    "blake2sp",
+    "blake2xb",
+    "blake2xs",
+    "inspect",
+]
 
 __version__: Final[str]
 
@@ -126,6 +144,7 @@ class PasswordHasher:
         deadline: float | None,
         update: bool,
     ) -> Pending: ...
+    def _takes(self, password: bytes) -> bool: ...
     def _batch(self, columns: Sequence[Any], deadline: float | None) -> Batch: ...
 
 @final
@@ -148,6 +167,7 @@ class Batch:
 @final
 class Pending:
     def poll(self, wakeup: Wakeup, key: int) -> tuple[Any] | None: ...
+    def cancel(self) -> None: ...
 
 @final
 class Wakeup:
@@ -156,13 +176,18 @@ class Wakeup:
     def take(self) -> list[int]: ...
 
 @final
-class Digests:
+class Digests(Sequence[bytes | None]):
     @property
     def digest_size(self) -> int: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> bytes | None: ...
-    # Through the sequence protocol.
-    def __iter__(self) -> Iterator[bytes | None]: ...
+    @overload
+    def __getitem__(self, key: int, /) -> bytes | None: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Digests: ...
+    def __reversed__(self) -> Iterator[bytes | None]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def index(self, value: object, start: int = 0, stop: int = sys.maxsize, /) -> int: ...
+    def count(self, value: object, /) -> int: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __arrow_c_array__(
         self, requested_schema: object | None = None

@@ -28,7 +28,7 @@ class AsyncPasswordHasher:
 
     Hashes are computed in the threads of the process's pool, which do not need the interpreter;
     the event loop is notified through a pipe. Cancelling a task cancels its hash if that has not
-    begun. Any number of event loops may use one object. The loop must support ``add_reader``, as
+    begun, at the latest in the next turn of the loop. Any number of event loops may use one object. The loop must support ``add_reader``, as
     all do except the proactor loop on Windows.
     """
 
@@ -210,7 +210,9 @@ class _Loop:
                 self._poll(pending, key, future)
 
     def _forget(self, key: int, _: asyncio.Future[Any]) -> None:
-        self._waiting.pop(key, None)
+        # Whoever else still holds it: an exception holds the frames that it came through.
+        pending, _future = self._waiting.pop(key)
+        pending.cancel()
         if not self._waiting:
             asyncio.get_running_loop().remove_reader(self._wakeup.fileno())
 

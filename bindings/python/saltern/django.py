@@ -1,4 +1,7 @@
-"""Saltern in Django: put ``saltern.django.YescryptPasswordHasher`` first in ``PASSWORD_HASHERS``."""
+"""Saltern in Django: put ``saltern.django.YescryptPasswordHasher`` first in ``PASSWORD_HASHERS``.
+
+``saltern.django.HashablePasswordValidator`` is for ``AUTH_PASSWORD_VALIDATORS``.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,20 @@ import functools
 from typing import Any
 
 from django.contrib.auth.hashers import BasePasswordHasher, mask_hash, must_update_salt
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 from saltern._saltern import PasswordHasher, inspect
 from saltern.exceptions import InvalidHashError
-from saltern.schemes import matches
+from saltern.schemes import MAX_PASSWORD, adapted, forms, hashed, matches, of_cost
 
-__all__ = ["YescryptPasswordHasher"]
+__all__ = ["HashablePasswordValidator", "YescryptPasswordHasher"]
 
 
 @functools.cache
 def _hasher(cost: int, policy: str | None) -> PasswordHasher:
-    return PasswordHasher(cost) if policy is None else PasswordHasher.from_policy(policy)
+    return of_cost(cost) if policy is None else adapted(PasswordHasher.from_policy(policy))
 
 
 def _told(hash: str) -> dict[str, Any] | None:
@@ -32,7 +36,10 @@ def _told(hash: str) -> dict[str, Any] | None:
 class YescryptPasswordHasher(BasePasswordHasher):
     """Strings are ``yescrypt$`` followed by a crypt(3) string: ``yescrypt$$y$j9T$…``.
 
-    Subclasses set `cost`, 1 to 11, or `policy`, the name of a file, which then sets everything.
+    Subclasses set `cost`, 1 to 9, or `policy`, the name of a file, which then sets everything.
+
+    No password is an error, of whatever length and characters: Django hashes the password of an
+    account that is not there, and an error would give that away.
     """
 
     algorithm = "yescrypt"
@@ -47,7 +54,7 @@ class YescryptPasswordHasher(BasePasswordHasher):
 
     def encode(self, password: str, salt: str) -> str:
         self._check_encode_args(password, salt)
-        encoded = f"{self.algorithm}${self._ours().hash(password, salt=salt.encode())}"
+        encoded = f"{self.algorithm}${hashed(self._ours(), password, salt.encode())}"
         if self.max_length is not None and len(encoded) > self.max_length:
             raise ImproperlyConfigured(
                 f"a string with the key and the ROM of this policy has {len(encoded)} characters, "
@@ -101,3 +108,28 @@ class YescryptPasswordHasher(BasePasswordHasher):
         work = self.decode(encoded).get("work", 0)
         for _time in range(round(self._ours().work / work) - 1 if work else 0):
             self.verify(password, encoded)
+
+
+class HashablePasswordValidator:
+    """Refuses new passwords that crypt(3) does not take: of more than 511 bytes, with a zero byte or
+    a lone surrogate.
+
+    The hasher does not need it. It is for sites whose strings other programs verify, which do not
+    know the digest that the hasher makes of such a password.
+    """
+
+    def validate(self, password: str, user: Any = None) -> None:
+        """Raises ValidationError for such a password."""
+        try:
+            password.encode()
+        except UnicodeEncodeError:
+            given = False
+        else:
+            given = len(forms(password)) == 1
+        if not given:
+            raise ValidationError(self.get_help_text(), code="password_not_hashable")
+
+    def get_help_text(self) -> str:
+        return gettext(
+            "Your password can have at most %(bytes)d bytes, none of them zero."
+        ) % {"bytes": MAX_PASSWORD}

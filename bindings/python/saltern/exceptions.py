@@ -37,7 +37,7 @@ class VerifyMismatchError(VerificationError):
 
 class AccountLockedError(VerifyMismatchError):
     """The account is locked (its stored string begins with ``!`` or ``*``): no password matches,
-    and none is checked."""
+    and none is checked. ``verify`` raises it; ``verify_and_update`` says ``(False, None)``."""
 
 
 class BadInputError(SalternError, ValueError):

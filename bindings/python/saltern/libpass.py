@@ -17,7 +17,7 @@ from passlib.utils import MAX_PASSWORD_SIZE
 
 from saltern._saltern import PasswordHasher, inspect
 from saltern.exceptions import BadInputError
-from saltern.schemes import checked, is_ours, matches
+from saltern.schemes import adapted, checked, hashed, is_ours, matches, of_cost
 
 __all__ = ["yescrypt"]
 
@@ -26,8 +26,9 @@ class yescrypt(PasswordHash):
     """A handler in passlib's order: the password first.
 
     `using(cost=…)` (in a context `yescrypt__cost`) sets another cost, and `using(policy=…)` the
-    policy in a file, which sets everything. Anything that is neither a match nor a mismatch, such
-    as a missing key, is raised.
+    policy in a file, which sets everything. No password is an error, up to passlib's own limit of
+    4096 characters. Anything that is neither a match nor a mismatch, such as a missing key, is
+    raised.
     """
 
     name = "yescrypt"
@@ -39,7 +40,7 @@ class yescrypt(PasswordHash):
     @classmethod
     def _ours(cls) -> PasswordHasher:
         if cls._hasher is None:
-            cls._hasher = PasswordHasher()
+            cls._hasher = of_cost(5)
         return cls._hasher
 
     @classmethod
@@ -56,20 +57,20 @@ class yescrypt(PasswordHash):
             raise TypeError(f"yescrypt.using() knows no {', '.join(sorted(unknown))}")
         hasher = cls._hasher
         if policy is not None:
-            hasher = PasswordHasher.from_policy(policy)
+            hasher = adapted(PasswordHasher.from_policy(policy))
         elif cost is not None:
-            hasher = PasswordHasher(int(cost))
+            hasher = of_cost(int(cost))
         return type(cls.__name__, (cls,), {"_hasher": hasher, "__doc__": cls.__doc__})
 
     @classmethod
     def hash(cls, secret: str | bytes, **settings: Any) -> str:
         """A new string; settings are those of `using`, as in old programs."""
         handler = cls.using(**settings) if settings else cls
-        return handler._ours().hash(_bounded(secret))
+        return hashed(handler._ours(), _bounded(secret))
 
     @classmethod
     def verify(cls, secret: str | bytes, hash: str | bytes) -> bool:
-        """Whether the password matches. One that is too long or has zero bytes does not."""
+        """Whether the password matches."""
         return matches(cls._ours(), _bounded(secret), hash)
 
     @classmethod
@@ -91,7 +92,7 @@ class yescrypt(PasswordHash):
     def genhash(cls, secret: str | bytes, config: str | bytes, **context: Any) -> str:
         """A string with the salt of another one of this cost, for old programs."""
         checked(config)
-        made = cls._ours().hash(_bounded(secret), salt=inspect(config)["salt"])
+        made = hashed(cls._ours(), _bounded(secret), inspect(config)["salt"])
         text = config if isinstance(config, str) else config.decode("ascii")
         if made.rsplit("$", 1)[0] != text.rsplit("$", 1)[0]:
             raise BadInputError("genhash() takes strings of this handler's cost: use verify()")
@@ -99,7 +100,7 @@ class yescrypt(PasswordHash):
 
 
 def _bounded(secret: str | bytes) -> str | bytes:
-    """The password, if it is not longer than passlib allows; the policy's limit may be lower."""
+    """The password, if it is not longer than passlib allows."""
     if isinstance(secret, str | bytes) and len(secret) > MAX_PASSWORD_SIZE:
         raise PasswordSizeError(MAX_PASSWORD_SIZE)
     return secret

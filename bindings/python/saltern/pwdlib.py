@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from saltern._saltern import PasswordHasher
-from saltern.schemes import checked, is_ours, matches
+from saltern.schemes import adapted, checked, hashed, is_ours, matches, of_cost
 
 __all__ = ["YescryptHasher"]
 
@@ -19,11 +19,12 @@ class YescryptHasher:
     """A hasher for `pwdlib.PasswordHash`, in pwdlib's order: the password first.
 
     `hasher` is one with a policy (`PasswordHasher.from_policy`); without it, one with this cost is
-    used. Anything that is neither a match nor a mismatch, such as a missing key, is raised.
+    used. No password is an error, of whatever length and characters. Anything that is neither a
+    match nor a mismatch, such as a missing key, is raised.
     """
 
     def __init__(self, cost: int = 5, *, hasher: PasswordHasher | None = None) -> None:
-        self._hasher = PasswordHasher(cost) if hasher is None else hasher
+        self._hasher = of_cost(cost) if hasher is None else adapted(hasher)
 
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
@@ -32,10 +33,10 @@ class YescryptHasher:
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
         """A new string."""
-        return self._hasher.hash(password, salt=salt)
+        return hashed(self._hasher, password, salt)
 
     def verify(self, password: str | bytes, hash: str | bytes) -> bool:
-        """Whether the password matches. One that is too long or has zero bytes does not."""
+        """Whether the password matches."""
         return matches(self._hasher, password, hash)
 
     def check_needs_rehash(self, hash: str | bytes) -> bool:

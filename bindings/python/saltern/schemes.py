@@ -1,18 +1,45 @@
-"""Common parts of the adapters: which strings are ours, and answers that are yes or no."""
+"""Common parts of the adapters: which strings are ours, answers that are yes or no, and passwords
+of any length.
+
+The frameworks pass on whatever somebody has typed, and hash it again when another hasher's string is
+to be upgraded. None of this may be an error: it would lock people out, and tell which accounts there
+are. crypt(3) takes at most 511 bytes without zero bytes; from any other password, the adapters hash a
+digest.
+"""
 
 from __future__ import annotations
 
-from saltern._saltern import PasswordHasher
+from contextlib import suppress
+
+from saltern._saltern import PasswordHasher, blake2b
 from saltern.exceptions import (
     BadInputError,
-    InvalidHashError,
     OverLimitError,
     VerifyMismatchError,
 )
 
-__all__ = ["checked", "is_ours", "matches"]
+__all__ = ["MAX_PASSWORD", "adapted", "checked", "forms", "hashed", "is_ours", "matches", "of_cost"]
 
+#: Bytes of the longest password that crypt(3) takes.
+MAX_PASSWORD = 511
+
+_SCHEMES = ["yescrypt", "scrypt", "escrypt"]
 _TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=", "{over=")
+
+
+def of_cost(cost: int) -> PasswordHasher:
+    """A hasher without a policy, for the strings of `is_ours`."""
+    return PasswordHasher(cost, schemes=_SCHEMES)
+
+
+def adapted(hasher: PasswordHasher) -> PasswordHasher:
+    """A hasher with a policy, if it can serve an adapter."""
+    if not hasher._takes(b"x" * MAX_PASSWORD):
+        raise BadInputError(
+            f"limits.password is below {MAX_PASSWORD}, so that a password that somebody types would "
+            "be an error in this framework: raise it in the policy, and limit lengths in forms"
+        )
+    return hasher
 
 
 def checked(hash: str | bytes) -> str | bytes:
@@ -30,33 +57,46 @@ def is_ours(hash: str | bytes) -> bool:
     return text.lstrip("!*").startswith(_TEXT)
 
 
-def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) -> bool:
-    """Whether the password matches.
+def forms(password: str | bytes) -> tuple[bytes, ...]:
+    """The forms of a password that a string may be of: itself; or, if crypt(3) does not take it,
+    its digest and then itself.
 
-    A password that is too long or has zero bytes matches no string: the frameworks pass on whatever
-    somebody has typed. The answer takes as long as that of a wrong password.
+    A lone surrogate is encoded like any other character.
     """
-    try:
-        return hasher.verify(checked(hash), password)
-    except VerifyMismatchError:
-        return False
-    except InvalidHashError:
-        raise
-    except (BadInputError, OverLimitError):
-        if not _is_impossible(hasher, password):
-            raise
-    try:
-        return hasher.verify(None, b"") and False
-    except VerifyMismatchError:
-        return False
+    raw = password.encode("utf-8", "surrogatepass") if isinstance(password, str) else password
+    if not isinstance(raw, bytes):
+        raise TypeError(f"the password must be str or bytes, not {type(raw).__name__}")
+    if len(raw) <= MAX_PASSWORD and 0 not in raw:
+        return (raw,)
+    digest = blake2b(raw, digest_size=32, person=b"saltern password")
+    return digest.hexdigest().encode(), raw
 
 
-def _is_impossible(hasher: PasswordHasher, password: str | bytes) -> bool:
-    """Whether the password is impossible for any stored string."""
-    try:
-        hasher.verify(None, password)
-    except VerifyMismatchError:
-        return False
-    except (BadInputError, OverLimitError):
+def hashed(hasher: PasswordHasher, password: str | bytes, salt: bytes | None = None) -> str:
+    """A new string, of any password. It takes as long as `matches` takes to say no: Django hashes
+    the password of an account that is not there."""
+    first, *others = forms(password)
+    for other in others:
+        with suppress(VerifyMismatchError, BadInputError, OverLimitError):
+            hasher.verify(None, other)
+    return hasher.hash(first, salt=salt)
+
+
+def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) -> bool:
+    """Whether the password matches."""
+    hash = checked(hash)
+    first, *others = forms(password)
+    if _matches(hasher, first, hash):
         return True
+    for other in others:
+        # Another program may have made the string, under a policy that takes such passwords.
+        with suppress(BadInputError, OverLimitError):
+            return _matches(hasher, other, hash)
     return False
+
+
+def _matches(hasher: PasswordHasher, password: bytes, hash: str | bytes) -> bool:
+    try:
+        return hasher.verify(hash, password)
+    except VerifyMismatchError:
+        return False

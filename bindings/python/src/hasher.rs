@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 use saltern::policy::{PoolConfig, Scheme};
 use saltern::table;
 use saltern::{Passwords, Policy, Prepared, Ticket};
@@ -15,7 +16,7 @@ use crate::batches::{self, Batch, Column, Terms};
 use crate::columns::{self, Rows};
 use crate::login::{Login, matched, updated};
 use crate::pending::Pending;
-use crate::secret::{secret, stored};
+use crate::secret::{kind, secret, stored};
 use crate::wait::{due, wait};
 use crate::{errors, process, site};
 
@@ -28,10 +29,13 @@ use crate::{errors, process, site};
 ///     >>> hasher.verify_and_update(stored, "battery staple")
 ///     (False, None)
 ///
-/// `cost` is the cost of new hashes, 1 to 11: 16 MiB at 5, twice the memory and time at each step.
+/// `cost` is the cost of new hashes, 1 to 9: 16 MiB at 5, twice the memory and time at each step.
 /// `schemes` are the schemes of stored strings to verify (`["yescrypt", "bcrypt"]`; only yescrypt
 /// by default), and `deadline` is the number of seconds that a call may take. Everything else is
-/// set by a policy: `from_policy`.
+/// set by a policy: `from_policy`. So are costs of 10 and 11, which need higher `[limits]`.
+///
+/// A string that is stronger than new hashes, whatever its scheme, is kept: an Argon2 string of
+/// 64 MiB has no update at cost 5.
 ///
 /// One object serves all threads. Passwords are str, as UTF-8, or bytes. Hashes are computed
 /// without the interpreter, in the threads of one pool for the whole process, which the first hash
@@ -96,23 +100,18 @@ impl PasswordHasher {
     fn new(
         py: Python<'_>,
         cost: i64,
-        schemes: Option<Vec<String>>,
+        schemes: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
     ) -> PyResult<Self> {
         let text = format!("[params]\ncost = {cost}\n");
-        let mut policy = Policy::parse(&text, "").map_err(|invalid| {
-            let message = format!("cost = {cost}: expected {}", invalid.allowed);
+        let mut policy = Policy::parse(&text, "").map_err(|_| {
+            let message = format!(
+                "cost = {cost}: expected 1 to 9, or a policy with higher [limits] for 10 and 11"
+            );
             errors::named(py, "BadInputError", message)
         })?;
         if let Some(names) = schemes {
-            let scheme = |name: &String| {
-                Scheme::of_name(name).ok_or_else(|| {
-                    let all = Scheme::ALL.map(Scheme::name).join(", ");
-                    let message = format!("schemes = {name:?}: expected {all}");
-                    errors::named(py, "BadInputError", message)
-                })
-            };
-            policy.schemes = names.iter().map(scheme).collect::<PyResult<_>>()?;
+            policy.schemes = named_schemes(names)?;
         }
         policy.deadline = due(py, deadline)?.map(|until| until.duration_since(Instant::now()));
         Self::open(py, Ok(policy))
@@ -129,7 +128,10 @@ impl PasswordHasher {
 
     /// A hasher with a policy as text; names of files in it are relative to the folder `beside`.
     #[staticmethod]
-    #[pyo3(signature = (text, *, beside = PathBuf::new()))]
+    #[pyo3(
+        signature = (text, *, beside = PathBuf::new()),
+        text_signature = "(text, *, beside='')"
+    )]
     fn from_policy_text(py: Python<'_>, text: &str, beside: PathBuf) -> PyResult<Self> {
         Self::open(py, Policy::parse(text, beside).map_err(saltern::Error::from))
     }
@@ -169,7 +171,7 @@ impl PasswordHasher {
 
     /// Whether the password matches, and the string to store instead if the old one is outdated.
     ///
-    /// Write it only if the old one is still stored. A locked account raises AccountLockedError.
+    /// Write it only if the old one is still stored. No password matches for a locked account.
     #[pyo3(signature = (hash, password, *, account = None, deadline = None))]
     fn verify_and_update(
         &self,
@@ -181,16 +183,20 @@ impl PasswordHasher {
     ) -> PyResult<(bool, Option<String>)> {
         let login = Login::new(hash, password, account)?;
         let passwords = self.within(py, deadline)?;
-        updated(py, wait(py, login.start(py, &passwords)?)?)
+        Ok(updated(wait(py, login.start(py, &passwords)?)?))
     }
 
-    /// Whether the stored string differs from what a new one would be. Computes nothing.
+    /// Whether the stored string differs from what a new one would be: whether `rehash_reasons`
+    /// has any. Computes nothing.
     fn check_needs_rehash(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(!self.rehash_reasons(py, hash)?.is_empty())
     }
 
     /// The ways in which the stored string differs from a new one: "scheme", "cost", "floor",
     /// "salt", "key", "rom", "wrapped". Empty if there are none.
+    ///
+    /// A string of another scheme that is stronger than a new hash (more memory times work) is not
+    /// outdated for that. "scheme" always stands for one that `verify` refuses.
     fn rehash_reasons(
         &self,
         py: Python<'_>,
@@ -239,7 +245,8 @@ impl PasswordHasher {
     }
 
     /// Verifies a column of stored strings, with `None` for accounts that do not exist, against a
-    /// column of passwords: returns a list of `True`, `False` and exceptions, in order.
+    /// column of passwords: returns a list of `True`, `False` and exceptions, in order. For a
+    /// locked account it has an AccountLockedError.
     #[pyo3(signature = (hashes, passwords, *, deadline = None))]
     fn verify_many<'py>(
         &self,
@@ -312,6 +319,11 @@ impl PasswordHasher {
         self.policy.pool_config().threads
     }
 
+    /// For the adapters: whether new hashes can be of this password, according to the policy.
+    fn _takes(&self, password: &[u8]) -> bool {
+        self.policy.table().policy().limits.admit_password(password).is_ok()
+    }
+
     /// For `AsyncPasswordHasher`.
     #[pyo3(signature = (password, salt, deadline))]
     fn _start_hash(
@@ -341,7 +353,7 @@ impl PasswordHasher {
         if update {
             let ticket = login.start(py, &passwords)?;
             let answer =
-                Pending::login(ticket, |py, outcome| updated(py, outcome)?.into_bound_py_any(py));
+                Pending::login(ticket, |py, outcome| updated(outcome).into_bound_py_any(py));
             return Ok(answer);
         }
         let ticket = login.start(py, &passwords.without_updates())?;
@@ -378,6 +390,27 @@ impl PasswordHasher {
         let params = self.policy.table().policy().params;
         format!("<saltern.PasswordHasher N={} r={} p={}>", params.n, params.r, params.p)
     }
+}
+
+/// The schemes of these names.
+fn named_schemes(names: &Bound<'_, PyAny>) -> PyResult<Vec<Scheme>> {
+    let wrong = |object: &Bound<'_, PyAny>| {
+        let kind = kind(object);
+        PyTypeError::new_err(format!("schemes must be a sequence of names (str), not {kind}"))
+    };
+    if names.is_instance_of::<PyString>() {
+        return Err(wrong(names));
+    }
+    let scheme = |name: PyResult<Bound<'_, PyAny>>| {
+        let name = name?;
+        let name = name.cast::<PyString>().map_err(|_| wrong(&name))?.to_string_lossy();
+        Scheme::of_name(&name).ok_or_else(|| {
+            let all = Scheme::ALL.map(Scheme::name).join(", ");
+            let message = format!("schemes = {name:?}: expected {all}");
+            errors::named(names.py(), "BadInputError", message)
+        })
+    };
+    names.try_iter().map_err(|_| wrong(names))?.map(scheme).collect()
 }
 
 /// Text that is not a stored string has its own exception.

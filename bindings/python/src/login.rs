@@ -73,24 +73,26 @@ pub(crate) fn matched(py: Python<'_>, outcome: &Outcome) -> PyResult<bool> {
             let message = "the password does not match the stored string";
             Err(errors::named(py, "VerifyMismatchError", message))
         }
-        Outcome::Locked => Err(locked(py)),
+        Outcome::Locked => {
+            let message = "the account is locked: no password matches";
+            Err(errors::named(py, "AccountLockedError", message))
+        }
     }
 }
 
 /// Whether it matched, and the string to store instead.
-pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Option<String>)> {
+pub(crate) fn updated(outcome: Outcome) -> (bool, Option<String>) {
     match outcome {
-        Outcome::Match { update, .. } => Ok((true, update.map(|update| update.new))),
-        Outcome::Mismatch => Ok((false, None)),
-        Outcome::Locked => Err(locked(py)),
+        Outcome::Match { update, .. } => (true, update.map(|update| update.new)),
+        Outcome::Mismatch | Outcome::Locked => (false, None),
     }
 }
 
-/// Whether it matched, as an item of a column.
+/// Whether it matched, as an item of a column, where locked accounts are told apart.
 pub(crate) fn whether(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyAny>> {
-    Ok(PyBool::new(py, updated(py, outcome)?.0).to_owned().into_any())
-}
-
-fn locked(py: Python<'_>) -> PyErr {
-    errors::named(py, "AccountLockedError", "the account is locked: no password matches")
+    let answer = match outcome {
+        Outcome::Mismatch => false,
+        outcome => matched(py, &outcome)?,
+    };
+    Ok(PyBool::new(py, answer).to_owned().into_any())
 }

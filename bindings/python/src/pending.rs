@@ -13,13 +13,14 @@ use saltern::{Error, Outcome, Ticket};
 
 use crate::errors;
 
-/// Something that is being computed. Dropping it cancels work that has not begun.
+/// Something that is being computed.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Pending(Mutex<Work>);
 
 enum Work {
     Hash(Ticket<String>),
     Login(Ticket<Outcome>, Answer),
+    Cancelled,
 }
 
 /// The conversion of an outcome for Python.
@@ -54,6 +55,7 @@ impl Pending {
             Work::Login(ticket, answer) => {
                 Pin::new(ticket).poll(&mut context).map(|outcome| Done::Login(outcome, *answer))
             }
+            Work::Cancelled => Poll::Pending,
         };
         let Poll::Ready(done) = polled else { return Ok(None) };
         let raised = |error: Error| errors::of(py, &error);
@@ -62,6 +64,13 @@ impl Pending {
             Done::Login(outcome, answer) => answer(py, outcome.map_err(raised)?)?,
         };
         PyTuple::new(py, [answer]).map(Some)
+    }
+
+    /// Gives up the work, unless it has begun, whoever else holds this object.
+    fn cancel(&self) {
+        let work = std::mem::replace(&mut *lock(&self.0), Work::Cancelled);
+        // Without the lock.
+        drop(work);
     }
 }
 

@@ -71,7 +71,7 @@ fn malformed(py: Python<'_>) -> PyErr {
 }
 
 /// The name of an object's type. (Formatting it as Python does would run signal handlers.)
-fn kind(object: &Bound<'_, PyAny>) -> String {
+pub(crate) fn kind(object: &Bound<'_, PyAny>) -> String {
     let name = object.get_type().name();
     name.map_or_else(|_| "?".into(), |name| name.to_string_lossy().into_owned())
 }

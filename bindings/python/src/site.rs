@@ -39,7 +39,8 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
 
 fn params(params: &Params) -> String {
     let Params { n, r, p, t, .. } = params;
-    format!("n {n}, r {r}, p {p}, t {t}, flags {:?}", params.flags())
+    let flags = params.flags().map_or_else(|| "none".to_owned(), |flags| flags.to_string());
+    format!("n {n}, r {r}, p {p}, t {t}, flags {flags}")
 }
 
 fn limits(limits: &Limits) -> String {

@@ -240,28 +240,131 @@ def test_django_refuses_strings_that_its_column_has_no_room_for(hashers, tmp_pat
     assert len(encoded) > 128 and ours.verify(PASSWORD, encoded)
 
 
-@pytest.mark.parametrize("password", ["x" * 512, "a\0b"])
+UNUSUAL = ["x" * 512, "ä" * 300, "a\0b", PASSWORD + "\0", "abc\ud800", "x" * (1 << 20), b"a\0b\xff"]
+
+
+@pytest.mark.parametrize("password", UNUSUAL, ids=lambda password: f"{len(password)}")
 def test_what_somebody_types_is_no_error(hashers, stored, password):
-    """A password that no string can be of does not match, and takes as long as others."""
-    ours = saltern.PasswordHasher(1)
+    """A password that crypt(3) does not take can be hashed, and matches no other string."""
+    ours = saltern.pwdlib.YescryptHasher(1)
+    handler = saltern.libpass.yescrypt.using(cost=1)
+    assert ours.verify(password, stored) is False
+    assert hashers.check_password(password, "yescrypt$" + stored) is False
+    made = ours.hash(password)
+    # Like any other string, for all programs.
+    assert made.startswith("$y$j75$") and len(made) == len(stored)
+    assert ours.verify(password, made) and not ours.verify(password[:-1], made)
+    assert not ours.check_needs_rehash(made)
+    encoded = hashers.make_password(password)
+    assert hashers.is_password_usable(encoded) and hashers.check_password(password, encoded)
+    assert not hashers.check_password(password + password, encoded)
+    if len(password) <= 4096:
+        assert handler.verify(password, handler.hash(password))
+        assert handler.verify(password, stored) is False
+        assert handler.genhash(password, made) == made
+    # It is the string that is refused here, whatever the password.
+    dear = stored.replace("$j75$", "$jET$")
+    for one in "short", password[:4096]:
+        for verify in ours.verify, handler.verify:
+            with pytest.raises(saltern.OverLimitError):
+                verify(one, dear)
+
+
+def test_a_wrong_password_of_any_kind_costs_one_hash(hasher, stored):
     asked = []
 
     class Counting:
-        def verify(self, hash, password):
-            asked.append(hash)
-            return ours.verify(hash, password)
+        def verify(self, *call):
+            asked.append(call)
+            return hasher.verify(*call)
 
-    assert saltern.schemes.matches(Counting(), password, stored) is False
-    # The last one computes a decoy.
-    assert asked[0] == stored and asked[-1] is None
-    assert saltern.pwdlib.YescryptHasher(1).verify(password, stored) is False
-    assert saltern.libpass.yescrypt.using(cost=1).verify(password, stored) is False
-    assert hashers.check_password(password, "yescrypt$" + stored) is False
-    # It is the string that is refused here, whatever the password.
-    dear = stored.replace("$j75$", "$jET$")
-    for call in (
-        lambda: saltern.pwdlib.YescryptHasher(1).verify("short", dear),
-        lambda: saltern.libpass.yescrypt.using(cost=1).verify("short", dear),
+        def hash(self, password, salt):
+            return hasher.hash(password, salt=salt)
+
+    for password in "x" * 512, "a\0b":
+        assert saltern.schemes.matches(Counting(), password, stored) is False
+        computed, refused = asked
+        asked.clear()
+        # The digest; the other form is refused before anything is computed.
+        assert len(computed[1]) == 64 and refused[1] == password.encode()
+        with pytest.raises((saltern.OverLimitError, saltern.BadInputError)):
+            hasher.verify(*refused)
+        # As much as Django does for an account that is not there.
+        assert saltern.schemes.hashed(Counting(), password).startswith("$y$")
+        assert [call[0] for call in asked] == [None]
+        asked.clear()
+
+
+def test_strings_of_programs_that_take_long_passwords():
+    """Made with a policy that has the wide syntax, and read by an adapter with the same one."""
+    text = "[params]\ncost = 1\n[limits]\npassword = 4096\nsyntax = 'wide'\n"
+    wide = saltern.PasswordHasher.from_policy_text(text)
+    ours = saltern.pwdlib.YescryptHasher(hasher=wide)
+    for password in "x" * 600, "a\0b":
+        assert ours.verify(password, wide.hash(password)) and ours.verify(password, ours.hash(password))
+        # One that was made before the policy had it stays right, and the other way round.
+        assert ours.verify(password, saltern.pwdlib.YescryptHasher(1).hash(password))
+        assert saltern.pwdlib.YescryptHasher(1).verify(password, ours.hash(password))
+        assert not ours.verify(password + "x", wide.hash(password))
+
+
+def test_policies_that_refuse_what_crypt_takes():
+    text = "[params]\ncost = 1\n[limits]\npassword = 510\n"
+    with pytest.raises(saltern.BadInputError, match="limits.password is below 511"):
+        saltern.pwdlib.YescryptHasher(hasher=saltern.PasswordHasher.from_policy_text(text))
+
+
+def test_an_upgrade_of_a_long_password_locks_nobody_out(hashers):
+    from pwdlib.hashers.argon2 import Argon2Hasher
+
+    password = "a right password of another hasher, " * 20
+    old = Argon2Hasher(time_cost=1, memory_cost=64, parallelism=1)
+    passwords = pwdlib.PasswordHash([saltern.pwdlib.YescryptHasher(1), old])
+    context = CryptContext(
+        [saltern.libpass.yescrypt.using(cost=1), "pbkdf2_sha256"],
+        pbkdf2_sha256__rounds=1000,
+        deprecated="auto",
+    )
+    for site, stored in (
+        (passwords, old.hash(password)),
+        (context, CryptContext(["pbkdf2_sha256"], pbkdf2_sha256__rounds=1000).hash(password)),
     ):
-        with pytest.raises(saltern.OverLimitError):
-            call()
+        valid, update = site.verify_and_update(password, stored)
+        assert valid and update.startswith("$y$")
+        assert site.verify_and_update(password, update) == (True, None)
+        assert not site.verify(password[:-1], update)
+    encoded = hashers.make_password(password, hasher="pbkdf2_sha256")
+    updates = []
+    assert hashers.check_password(password, encoded, updates.append) and updates == [password]
+    assert hashers.check_password(password, hashers.make_password(password))
+
+
+def test_the_validator_for_django(hashers):
+    from django.core.exceptions import ValidationError
+
+    from saltern.django import HashablePasswordValidator
+
+    validator = HashablePasswordValidator()
+    for fine in "", PASSWORD, "x" * 511, "ä" * 255:
+        validator.validate(fine)
+    for password in "x" * 512, "ä" * 256, "a\0b", "abc\ud800":
+        with pytest.raises(ValidationError, match="at most 511 bytes") as caught:
+            validator.validate(password, user=None)
+        assert caught.value.code == "password_not_hashable"
+    assert "511" in validator.get_help_text()
+
+
+SCRYPT = "$7$C6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D"
+
+
+def test_what_an_adapter_claims_it_verifies(hashers):
+    right = "pleaseletmein"
+    passwords = pwdlib.PasswordHash([saltern.pwdlib.YescryptHasher(1)])
+    context = CryptContext([saltern.libpass.yescrypt])
+    for site in passwords, context:
+        assert site.verify(right, SCRYPT) and not site.verify("no", SCRYPT)
+        assert site.verify_and_update(right, SCRYPT)[0]
+    phc = CryptContext(["scrypt"], scrypt__rounds=10).hash(right)
+    assert phc.startswith("$scrypt$")
+    assert passwords.verify(right, phc) and context.verify(right, phc)
+    assert hashers.check_password(right, "yescrypt$" + SCRYPT)

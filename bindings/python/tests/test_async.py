@@ -22,6 +22,9 @@ def test_hash_verify_update(stored):
         made = await hasher.hash(PASSWORD)
         assert await hasher.verify(made, PASSWORD) is True
         assert await hasher.verify_and_update(stored, PASSWORD) == (True, None)
+        assert await hasher.verify_and_update("!" + stored, PASSWORD) == (False, None)
+        with pytest.raises(saltern.AccountLockedError):
+            await hasher.verify("!" + stored, PASSWORD)
         with pytest.raises(saltern.VerifyMismatchError):
             await hasher.verify(stored, "battery staple")
         with pytest.raises(saltern.InvalidHashError, match="wrong order"):
@@ -152,6 +155,42 @@ def test_cancelling_gives_up_what_has_not_begun(stored):
                 await hasher.hash_many([PASSWORD] * 1000)
 
     asyncio.run(main())
+
+
+def test_cancelling_does_not_wait_for_who_holds_the_exception(run):
+    """An exception holds the frames that it came through, and they what is being computed."""
+    ended = run("""
+import asyncio, saltern
+
+policy = "[params]\\ncost = 1\\n[pool]\\nthreads = 1\\nqueue = 16\\npatience = '60s'\\n"
+hasher = saltern.PasswordHasher.from_policy_text(policy)
+stored = hasher.hash("a")
+dear = saltern.AsyncPasswordHasher(7)
+cheap = saltern.AsyncPasswordHasher.of(hasher)
+
+held = []
+
+async def one():
+    try:
+        await dear.hash("a")
+    except asyncio.CancelledError as error:
+        held.append(error)
+
+async def main():
+    for _ in range(4):
+        # Nearly as many as there is room for.
+        tasks = [asyncio.ensure_future(one()) for _ in range(12)]
+        await asyncio.sleep(0.02)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks)
+        await asyncio.sleep(0)
+    assert len(held) == 48
+    return await cheap.verify(stored, "a")
+
+print(asyncio.run(main()))
+""")
+    assert ended.stdout == "True\n", ended.stdout + ended.stderr
 
 
 def test_several_loops_in_several_threads(stored):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import collections.abc
 import ctypes
 import hashlib
 import io
@@ -267,6 +268,39 @@ def test_rows_of_numpy():
     assert list(saltern.blake2b.hash_many(empty)) == expected([b""] * 3)
     # Rows that are not one after the other are taken one by one.
     assert list(saltern.blake2b.hash_many(list(grid[::2]))) == expected([bytes(r) for r in grid[::2]])
+
+
+def test_digests_are_a_sequence():
+    digests = saltern.blake2b.hash_many(ROWS[:100], digest_size=32)
+    listed = list(digests)
+    assert isinstance(digests, collections.abc.Sequence)
+    match digests:
+        case [first, *_, last]:
+            assert (first, last) == (listed[0], listed[-1])
+        case _:
+            raise AssertionError
+    slices = [slice(10, 20), slice(None), slice(-5, None), slice(20, 10), slice(500, 600)]
+    slices += [slice(None, None, -1), slice(1, 90, 7), slice(90, 1, -7)]
+    for part in slices:
+        assert isinstance(digests[part], saltern.Digests) and list(digests[part]) == listed[part]
+        assert bytes(digests[part]) == b"".join(listed[part])
+        assert pyarrow.array(digests[part]).to_pylist() == listed[part]
+    assert listed[7] in digests and bytes(32) not in digests and 7 not in digests
+    assert digests.index(listed[7]) == 7 and digests.count(listed[7]) == 1
+    assert digests.index(listed[7], -95, 50) == 7 and digests.count("text") == 0
+    for wrong in (bytes(32),), (listed[7], 8), (listed[7], 0, 7), (None,):
+        with pytest.raises(ValueError):
+            digests.index(*wrong)
+    assert list(reversed(digests)) == listed[::-1]
+    for wrong in "text", None, 1.5:
+        with pytest.raises(TypeError):
+            digests[wrong]
+    some = saltern.blake2b.hash_many(pyarrow.array([b"a", None, b"b", None]))
+    assert some.count(None) == 2 and some.index(None) == 1 and None in some
+    assert list(some[::2]) == [some[0], some[2]] and list(some[1:3]) == [None, some[2]]
+    with pytest.raises(BufferError):
+        memoryview(some[1:3])
+    assert memoryview(some[2:3]).tolist() == [list(some[2])]
 
 
 def test_digests_lend_their_memory():

@@ -29,10 +29,27 @@ def test_docstrings_of_the_compiled_half(name):
     assert doctest.DocTestRunner().run(examples).failed == 0
 
 
-def test_every_method_is_documented():
-    for name in dir(saltern.PasswordHasher):
-        if not name.startswith("_"):
-            assert getattr(saltern.PasswordHasher, name).__doc__, name
+def test_everything_that_is_compiled_is_documented():
+    kinds = [kind for kind in vars(saltern).values() if kind.__class__ is type]
+    kinds = [kind for kind in kinds if kind.__module__ == "saltern"]
+    assert {saltern.PasswordHasher, saltern.Digests, saltern.blake2b, saltern.blake2xs} <= {*kinds}
+    for kind in kinds:
+        assert kind.__doc__, kind
+        for name in dir(kind):
+            # Numbers have no documentation of their own.
+            if not name.startswith("_") and not isinstance(getattr(kind, name), int):
+                assert getattr(kind, name).__doc__, (kind, name)
+
+
+def test_the_types_of_the_compiled_half_are_as_they_are_said(repository, tmp_path):
+    allowed = tmp_path / "allowed"
+    # Python 3.12 and later have it.
+    allowed.write_text("saltern._saltern.Digests.__buffer__\n")
+    command = [sys.executable, "-m", "mypy.stubtest", "saltern._saltern", "--allowlist", allowed]
+    command += ["--ignore-unused-allowlist", "--mypy-config-file"]
+    settings = repository / "python" / "pyproject.toml"
+    ended = subprocess.run([*command, settings], capture_output=True, text=True, cwd=tmp_path)
+    assert ended.returncode == 0, ended.stdout
 
 
 @pytest.mark.parametrize("file", ["bindings/python/README.md", "docs/python.md", "README.md"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import hashlib
 
+import argon2
 import bcrypt
 import numpy
 import pytest
@@ -144,8 +145,8 @@ def test_unknown_and_locked_accounts(hasher, stored):
     for locked in "!" + stored, "*LK*", "!!":
         with pytest.raises(saltern.AccountLockedError):
             hasher.verify(locked, PASSWORD)
-        with pytest.raises(saltern.AccountLockedError):
-            hasher.verify_and_update(locked, PASSWORD)
+        # A login that asks for yes or no gets no.
+        assert hasher.verify_and_update(locked, PASSWORD) == (False, None)
 
 
 def test_kinds_of_errors(hasher, stored):
@@ -226,10 +227,20 @@ def test_policies_say_what_is_wrong_with_them(tmp_path):
     assert str(caught.value) == f"{policy}:5: pool.threads = 0: expected 1 to 1024"
     with pytest.raises(saltern.UnavailableError, match="nowhere"):
         PasswordHasher.from_policy(tmp_path / "nowhere")
-    with pytest.raises(saltern.BadInputError, match="cost = 12: expected 1 to 11"):
-        PasswordHasher(12)
+    for cost in -1, 0, 10, 11, 12:
+        with pytest.raises(saltern.BadInputError, match=f"cost = {cost}: expected 1 to 9, or a"):
+            PasswordHasher(cost)
+    assert PasswordHasher(9).work > PasswordHasher(8).work
+    for cost in 10, 11:
+        text = "[limits]\nmemory = '2GiB'\nwork = '32GiB'\n[pool]\nmemory = '2GiB'\n[params]\n"
+        assert PasswordHasher.from_policy_text(f"{text}cost = {cost}").work > PasswordHasher(9).work
     with pytest.raises(saltern.BadInputError, match="expected yescrypt, "):
         PasswordHasher(schemes=["rot13"])
+    for wrong, kind in ("yescrypt", "str"), (5, "int"), (["yescrypt", 5], "int"):
+        with pytest.raises(TypeError, match=f"sequence of names .*, not {kind}$"):
+            PasswordHasher(schemes=wrong)
+    assert PasswordHasher(schemes=("yescrypt", "bcrypt")).site["schemes"] == ["bcrypt", "yescrypt"]
+    assert PasswordHasher().site["params"].endswith("flags 182")
 
 
 def test_keys(tmp_path):
@@ -280,6 +291,18 @@ def test_old_schemes_and_wrapping():
     assert valid and update is not None and update.startswith("$y$")
     with pytest.raises(saltern.VerifyMismatchError):
         hasher.verify(wrapped, "battery staple")
+
+
+def test_a_scheme_that_is_refused_is_outdated():
+    """One that is stronger than a new hash is kept only if a login with it can succeed."""
+    strong = argon2.PasswordHasher(time_cost=4, memory_cost=1 << 17).hash(PASSWORD)
+    refusing, accepting = PasswordHasher(1), PasswordHasher(1, schemes=["yescrypt", "argon2"])
+    with pytest.raises(saltern.OverLimitError, match="does not accept argon2"):
+        refusing.verify(strong, PASSWORD)
+    assert refusing.check_needs_rehash(strong) and refusing.rehash_reasons(strong) == ["scheme"]
+    assert accepting.rehash_reasons(strong) == [] and not accepting.check_needs_rehash(strong)
+    assert accepting.verify_and_update(strong, PASSWORD) == (True, None)
+    assert "stronger" in PasswordHasher.rehash_reasons.__doc__ and "kept" in PasswordHasher.__doc__
 
 
 def test_inspect(stored):

@@ -18,7 +18,8 @@ use crate::strength::Strength;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Reasons {
-    /// It is of another scheme, and not stronger than a new hash (or [`Replace::Others`]).
+    /// It is of another scheme, and not stronger than a new hash (or [`Replace::Others`]), or the
+    /// policy does not accept it.
     pub scheme: bool,
     /// It is weaker than a new hash.
     pub cost: bool,

@@ -72,13 +72,19 @@ impl Table {
     /// The ways in which a stored string differs from a new one; none for a locked account without
     /// a hash. If there is any, a login has an update
     /// ([`Passwords::verify`](crate::Passwords::verify)), except that a string of another scheme
-    /// that is stronger than new hashes is kept even if its salt is short.
+    /// that is stronger than new hashes is kept even if its salt is short, and that one whose
+    /// scheme the policy does not accept, which always counts as outdated, cannot log in.
     ///
     /// # Errors
     /// *Bad input* for text that is not a stored string.
     pub fn needs_rehash(&self, stored: &str) -> Result<Reasons, Error> {
         let hash = Stored::parse(stored)?.hash;
-        Ok(hash.map(|hash| self.site.target.reasons(&hash)).unwrap_or_default())
+        let reasons = |hash: &Hash| {
+            let mut reasons = self.site.target.reasons(hash);
+            reasons.scheme |= !self.policy().schemes.contains(&hash.scheme());
+            reasons
+        };
+        Ok(hash.as_ref().map(reasons).unwrap_or_default())
     }
 
     /// The same hash encrypted with the active key, or not encrypted if no key is active. `None` if

@@ -22,7 +22,8 @@ Examples:
 
 Each line of output names the account, or else the line number, and says
 why the string is outdated:
-  scheme   it is of another scheme, and not stronger than new hashes
+  scheme   it is of another scheme, and not stronger than new hashes, or
+           the policy does not accept its scheme
   cost     it is weaker than new hashes
   floor    it is weaker than the policy's floor
   salt     its salt is too short

@@ -27,7 +27,8 @@ pub(crate) struct Running<S> {
 
 /// Generates a Python type: the common methods, and its own.
 macro_rules! object {
-    ($type:ident, $state:ty, $name:tt, $block:expr, { $($own:tt)* }) => {
+    ($type:ident, $state:ty, $name:tt, $doc:tt, $block:expr, { $($own:tt)* }) => {
+        #[doc = $doc]
         #[pyclass(name = $name, module = "saltern", frozen)]
         pub(crate) struct $type($crate::blake2::running::Running<$state>);
 
@@ -35,24 +36,30 @@ macro_rules! object {
         impl $type {
             $($own)*
 
+            /// Appends a piece of the message: anything that lends its bytes.
+            #[pyo3(signature = (data, /))]
             fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
                 self.0.update(py, data)
             }
 
+            /// Another object with the same message so far.
             fn copy(&self, py: Python<'_>) -> Self {
                 Self(self.0.copy(py))
             }
 
+            /// Bytes of the digest.
             #[getter]
             fn digest_size(&self) -> usize {
                 self.0.digest_size
             }
 
+            /// Bytes of a block, as HMAC needs them.
             #[getter]
             fn block_size(&self) -> usize {
                 $block
             }
 
+            /// The name of the function.
             #[getter]
             fn name(&self) -> &'static str {
                 $name

@@ -19,7 +19,7 @@ struct Given<P> {
 
 /// A constructor and its objects.
 macro_rules! sequential {
-    ($type:ident, $name:tt, $module:ident, $variant:ty, $signature:tt) => {
+    ($type:ident, $name:tt, $module:ident, $variant:ty, $signature:tt, $doc:tt) => {
         impl State for $module::Hasher {
             fn absorb(&mut self, data: &[u8]) {
                 self.update(data);
@@ -71,7 +71,7 @@ macro_rules! sequential {
             }
         }
 
-        object!($type, $module::Hasher, $name, $module::BLOCK_BYTES, {
+        object!($type, $module::Hasher, $name, $doc, $module::BLOCK_BYTES, {
             #[classattr]
             const SALT_SIZE: usize = $module::SALT_BYTES;
             #[classattr]
@@ -96,14 +96,19 @@ macro_rules! sequential {
                 Running::begin(params.to_hasher(), digest_size, $name, args).map(Self)
             }
 
+            /// The digest of the message so far.
             fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, self.0.look(py, $module::Hasher::finalize).as_bytes())
             }
 
+            /// The digest in hexadecimal digits.
             fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
                 PyString::new(py, &self.0.look(py, $module::Hasher::finalize).to_hex())
             }
 
+            /// The digests of many messages, in threads: of a list of buffers, an array of rows, or
+            /// an Arrow column. Parameters are those of the constructor; `threads` limits the
+            /// number of threads.
             #[staticmethod]
             #[pyo3(signature = (rows, /, *, threads = None, **kwargs))]
             fn hash_many(
@@ -125,12 +130,14 @@ sequential!(
     "blake2b",
     blake2b,
     saltern_blake2::Blake2b,
-    "(data=b'', /, *, digest_size=64, key=b'', salt=b'', person=b'', fanout=1, depth=1, leaf_size=0, node_offset=0, node_depth=0, inner_size=0, last_node=False, usedforsecurity=True)"
+    "(data=b'', /, *, digest_size=64, key=b'', salt=b'', person=b'', fanout=1, depth=1, leaf_size=0, node_offset=0, node_depth=0, inner_size=0, last_node=False, usedforsecurity=True)",
+    "BLAKE2b, as `hashlib.blake2b`: up to 64 bytes, for 64-bit processors."
 );
 sequential!(
     Blake2s,
     "blake2s",
     blake2s,
     saltern_blake2::Blake2s,
-    "(data=b'', /, *, digest_size=32, key=b'', salt=b'', person=b'', fanout=1, depth=1, leaf_size=0, node_offset=0, node_depth=0, inner_size=0, last_node=False, usedforsecurity=True)"
+    "(data=b'', /, *, digest_size=32, key=b'', salt=b'', person=b'', fanout=1, depth=1, leaf_size=0, node_offset=0, node_depth=0, inner_size=0, last_node=False, usedforsecurity=True)",
+    "BLAKE2s, as `hashlib.blake2s`: up to 32 bytes, for smaller processors."
 );

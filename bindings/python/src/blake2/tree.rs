@@ -19,14 +19,14 @@ pub(crate) struct Tree<H> {
 
 /// A constructor and its objects.
 macro_rules! tree {
-    ($type:ident, $name:tt, $module:ident, $variant:ty, $block:expr, $signature:tt) => {
+    ($type:ident, $name:tt, $module:ident, $variant:ty, $block:expr, $signature:tt, $doc:tt) => {
         impl State for Tree<$module::Hasher> {
             fn absorb(&mut self, data: &[u8]) {
                 self.hasher.update_threaded(data, self.threads);
             }
         }
 
-        object!($type, Tree<$module::Hasher>, $name, $block, {
+        object!($type, Tree<$module::Hasher>, $name, $doc, $block, {
             #[classattr]
             const MAX_KEY_SIZE: usize = $module::KEY_BYTES;
             #[classattr]
@@ -62,10 +62,12 @@ macro_rules! tree {
                 Running::begin(tree, digest_size, $name, args).map(Self)
             }
 
+            /// The digest of the message so far.
             fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, self.0.look(py, |tree| tree.hasher.finalize()).as_bytes())
             }
 
+            /// The digest in hexadecimal digits.
             fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
                 PyString::new(py, &self.0.look(py, |tree| tree.hasher.finalize()).to_hex())
             }
@@ -79,7 +81,8 @@ tree!(
     blake2bp,
     saltern_blake2::Blake2b,
     saltern_blake2::blake2b::BLOCK_BYTES,
-    "(data=b'', /, *, digest_size=64, key=b'', threads=None, usedforsecurity=True)"
+    "(data=b'', /, *, digest_size=64, key=b'', threads=None, usedforsecurity=True)",
+    "BLAKE2bp: BLAKE2b in four parallel leaves, up to 64 bytes. Its digests are not those of BLAKE2b. `threads` limits the number of threads for long messages."
 );
 tree!(
     Blake2sp,
@@ -87,5 +90,6 @@ tree!(
     blake2sp,
     saltern_blake2::Blake2s,
     saltern_blake2::blake2s::BLOCK_BYTES,
-    "(data=b'', /, *, digest_size=32, key=b'', threads=None, usedforsecurity=True)"
+    "(data=b'', /, *, digest_size=32, key=b'', threads=None, usedforsecurity=True)",
+    "BLAKE2sp: BLAKE2s in eight parallel leaves, up to 32 bytes. Its digests are not those of BLAKE2s. `threads` limits the number of threads for long messages."
 );

@@ -30,7 +30,7 @@ fn length(stated: usize, asked: Option<i64>) -> PyResult<usize> {
 
 /// A constructor and its objects.
 macro_rules! xof {
-    ($type:ident, $name:tt, $module:ident, $block:expr, $signature:tt) => {
+    ($type:ident, $name:tt, $module:ident, $block:expr, $signature:tt, $doc:tt) => {
         impl State for $module::Hasher {
             fn absorb(&mut self, data: &[u8]) {
                 self.update(data);
@@ -50,7 +50,7 @@ macro_rules! xof {
             }
         }
 
-        object!($type, $module::Hasher, $name, $block, {
+        object!($type, $module::Hasher, $name, $doc, $block, {
             #[new]
             #[pyo3(signature = (*args, **kwargs), text_signature = $signature)]
             fn new(
@@ -83,6 +83,8 @@ macro_rules! xof {
                 Running::begin(params.to_hasher(), digest_size, $name, args).map(Self)
             }
 
+            /// The digest of the message so far; `length` is its bytes, if the constructor was
+            /// given no `digest_size`.
             #[pyo3(signature = (length = None, /))]
             fn digest<'py>(
                 &self,
@@ -92,6 +94,7 @@ macro_rules! xof {
                 self.output(py, length)
             }
 
+            /// The digest in hexadecimal digits; `length` is its bytes, as for `digest`.
             #[pyo3(signature = (length = None, /))]
             fn hexdigest<'py>(
                 &self,
@@ -109,12 +112,14 @@ xof!(
     "blake2xb",
     blake2xb,
     saltern_blake2::blake2b::BLOCK_BYTES,
-    "(data=b'', /, *, digest_size=None, key=b'', salt=b'', person=b'', usedforsecurity=True)"
+    "(data=b'', /, *, digest_size=None, key=b'', salt=b'', person=b'', usedforsecurity=True)",
+    "BLAKE2Xb: digests of any size, made with BLAKE2b. Without a `digest_size`, each call of `digest` names one."
 );
 xof!(
     Blake2xs,
     "blake2xs",
     blake2xs,
     saltern_blake2::blake2s::BLOCK_BYTES,
-    "(data=b'', /, *, digest_size=None, key=b'', salt=b'', person=b'', usedforsecurity=True)"
+    "(data=b'', /, *, digest_size=None, key=b'', salt=b'', person=b'', usedforsecurity=True)",
+    "BLAKE2Xs: digests of any size, made with BLAKE2s. Without a `digest_size`, each call of `digest` names one."
 );

@@ -220,3 +220,19 @@ fn tickets_are_futures_in_one_step_and_in_three() {
     let slow = passwords.verify("a", "x", None);
     assert_eq!(slow.wait_timeout(Duration::from_secs(60)).unwrap(), Ok(Outcome::Mismatch));
 }
+
+#[test]
+fn a_string_that_no_login_can_verify_is_outdated_however_strong_it_is() {
+    let (strong, password) = OLD[0];
+    let mut policy = cheap();
+    (policy.params, policy.floor) = (Params::yescrypt(16, 8), Params::yescrypt(16, 8));
+    let accepting = Passwords::new(policy.clone()).unwrap();
+    assert!(!accepting.table().needs_rehash(strong).unwrap().any());
+    let wrapped = accepting.wrap(strong).wait().unwrap().unwrap();
+    policy.schemes = vec![Scheme::Yescrypt];
+    let refusing = Passwords::new(policy).unwrap();
+    for stored in [strong, &wrapped] {
+        assert_eq!(login(&refusing, password, stored).unwrap_err().kind(), ErrorKind::OverLimit);
+        assert_eq!(refusing.table().needs_rehash(stored).unwrap().words(), ["scheme"]);
+    }
+}
