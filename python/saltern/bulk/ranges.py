@@ -244,7 +244,8 @@ class Worker:
         where, given = within("t.", wanted)
         text = (
             "FROM pg_temp.saltern_staged AS s "
-            "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} s.id AND " + where + ' WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
+            "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} s.id AND " + where
+            + ' WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
         )
         return text, given
 
@@ -254,7 +255,8 @@ class Worker:
     def _stage(self, connection: Connection, staged: pa.Table) -> None:
         create = sql.SQL(
             "CREATE TEMPORARY TABLE saltern_staged ON COMMIT DROP AS "
-            "SELECT {id}::{type} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} WITH NO DATA"
+            "SELECT {id}::{type} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} "
+            "WITH NO DATA"
         )
         connection.execute(create.format(**self._names()), [])
         text = io.BytesIO()
@@ -270,7 +272,9 @@ class Worker:
         # every id.
         where, given = within("t.", wanted)
         # Byte for byte, whatever the column's collation considers equal.
-        same = 't.{id}::{type} {equal} s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+        same = (
+            't.{id}::{type} {equal} s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+        )
         only = ""
         if not waiting:
             free = sql.SQL(

@@ -106,7 +106,7 @@ def refuse_strangers(
 
 
 def refuse_additions(
-    connection: Connection, schema: str, tables: Sequence[str], definition: sql.Composable
+    connection: Connection, schema: str, tables: Sequence[str], definition: sql.Composed
 ) -> None:
     """Refuses tables that are not what a definition makes in the schema `pg_temp`."""
     with connection.transaction(force_rollback=True):

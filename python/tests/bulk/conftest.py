@@ -282,7 +282,8 @@ class Mallory:
 
     def operator(self, name: str, left: str, right: str) -> None:
         function = f"spy_{len(self.seen('SELECT proname FROM pg_proc'))}"
-        self.function(function, f"{left}, {right}", "boolean", f"$1::text OPERATOR(pg_catalog.{name}) $2::text")
+        value = f"$1::text OPERATOR(pg_catalog.{name}) $2::text"
+        self.function(function, f"{left}, {right}", "boolean", value)
         self.plant(
             f"CREATE OPERATOR public.{name} "
             f"(LEFTARG = {left}, RIGHTARG = {right}, FUNCTION = public.{function})"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from conftest import (
-    ROWS, SHORT, Bulk, Logins, Mallory, Policies, Server, accounts, command, content, fill, ranges_done,
-    verify_all, wait_for,
+    ROWS, SHORT, Bulk, Logins, Mallory, Policies, Server, accounts, command, content, fill,
+    ranges_done, verify_all, wait_for,
 )
 
 
