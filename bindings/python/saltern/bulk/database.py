@@ -87,6 +87,11 @@ PATIENCE = 10.0
 """Seconds that the driver waits for locks: it holds none that logins need."""
 
 
+SEARCH_PATH = "SET search_path = pg_catalog, pg_temp"
+"""Names in statements mean what the server defines, whatever others have created in schemas that a
+site searches. SET itself looks no name up."""
+
+
 def connect(source: Source, *, patient: bool = False) -> Connection:
     """A connection in autocommit mode. A patient one is for the driver, whose statements may read
     the whole table."""
@@ -95,6 +100,7 @@ def connect(source: Source, *, patient: bool = False) -> Connection:
     connection = psycopg.connect(
         make_conninfo(**settings), autocommit=True, prepare_threshold=None
     )
+    connection.execute(SEARCH_PATH)
     locks = PATIENCE if patient else source.lock_timeout
     statements = 0.0 if patient else source.statement_timeout
     # With a unit it is unambiguous.

@@ -131,7 +131,7 @@ class Job:
             refuse_narrow(self.connection, self.table, options.operation, key, example)
         with ExitStack() as stack:
             lock = stack.enter_context(JobLock(self.source, self.table))
-            ledger.prepare(self.connection)
+            ledger.prepare(self.connection, self.table)
             assignment = self._assignment()
             engine = self._engine(stack, assignment, lock.doubt)
             size = options.range_rows or self._range_rows()

@@ -17,6 +17,7 @@ from saltern.bulk.outcome import named
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site
 from saltern.bulk.table import Table
+from saltern.bulk.trust import refuse_additions, refuse_strangers
 
 DEFINITION = """
 CREATE TABLE {schema}.jobs (
@@ -136,27 +137,32 @@ class Ledger:
         statement = sql.SQL(text)  # type: ignore[arg-type, unused-ignore]
         return statement.format(schema=quoted(self.schema), **names)
 
-    def prepare(self, connection: Connection) -> None:
-        """Creates the tables if they do not exist, and refuses those that cannot be used."""
+    def prepare(self, connection: Connection, table: Table) -> None:
+        """Creates the tables if they do not exist, and refuses those that cannot be used, or that
+        would have us run what others have put there."""
         try:
-            there = [self._exists(connection, table) for table in TABLES]
+            there = [self._exists(connection, name) for name in TABLES]
         except psycopg.errors.InsufficientPrivilege:
             raise Refused(
                 f"the role lacks USAGE on the schema {self.schema} of the ledger: "
                 f"GRANT USAGE ON SCHEMA {self.schema} TO …"
             ) from None
+        refuse_strangers(connection, self.schema, TABLES, table.oid)
         if not any(there):
             self._make(connection)
-        for table in TABLES:
-            rights = "SELECT, INSERT" if table == "errors" else "SELECT, INSERT, UPDATE"
+            refuse_strangers(connection, self.schema, TABLES, table.oid)
+        for name in TABLES:
+            rights = "SELECT, INSERT" if name == "errors" else "SELECT, INSERT, UPDATE"
             for right in rights.split(", "):
                 query = "SELECT has_table_privilege(to_regclass(%s), %s)"
-                name = sql.Identifier(self.schema, table).as_string(connection)
-                if connection.execute(query, [name, right]).fetchone() != (True,):
+                quoted_name = sql.Identifier(self.schema, name).as_string(connection)
+                if connection.execute(query, [quoted_name, right]).fetchone() != (True,):
                     raise Refused(
-                        f"the role lacks {right} on the ledger {self.schema}.{table}, or it is "
-                        f"not there: GRANT {rights} ON {self.schema}.{table} TO …"
+                        f"the role lacks {right} on the ledger {self.schema}.{name}, or it is "
+                        f"not there: GRANT {rights} ON {self.schema}.{name} TO …"
                     )
+        definition = Ledger("pg_temp")._sql(DEFINITION)
+        refuse_additions(connection, self.schema, TABLES, definition)
 
     def _exists(self, connection: Connection, table: str) -> bool:
         name = sql.Identifier(self.schema, table).as_string(connection)
@@ -394,7 +400,8 @@ class Ledger:
 
 BOUNDARIES = """
 SELECT (n / %(size)s)::integer AS number, id AS low, lead(id) OVER (ORDER BY n) AS high
-FROM (SELECT {id} AS id, row_number() OVER (ORDER BY {id}) - 1 AS n FROM {table}) AS numbered
+FROM (SELECT {id} AS id, row_number() OVER (ORDER BY {id}::{type} USING {less}) - 1 AS n
+      FROM {table}) AS numbered
 WHERE n %% %(size)s = 0
 """
 """The first id of every so many rows, in the order of the ids."""

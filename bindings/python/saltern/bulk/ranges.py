@@ -232,7 +232,8 @@ class Worker:
         query = sql.SQL(
             'SELECT count(*) FROM {table} AS t WHERE t.{hash} COLLATE "C" IN ('
             'SELECT s.old COLLATE "C" FROM pg_temp.saltern_staged AS s WHERE NOT EXISTS ('
-            "SELECT FROM {table} AS u WHERE u.{id} = s.id AND " + inner + ")) AND " + where
+            "SELECT FROM {table} AS u WHERE u.{id}::{type} {equal} s.id AND "
+            + inner + ")) AND " + where
         )
         row = connection.execute(query.format(**self._names()), more + given).fetchone()
         return int(str(row[0])) if row else 0
@@ -242,7 +243,8 @@ class Worker:
         the whole table might be read for them, too."""
         where, given = within("t.", wanted)
         text = (
-            "FROM pg_temp.saltern_staged AS s LEFT JOIN {table} AS t ON t.{id} = s.id AND " + where
+            "FROM pg_temp.saltern_staged AS s "
+            "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} s.id AND " + where
             + ' WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
         )
         return text, given
@@ -253,7 +255,8 @@ class Worker:
     def _stage(self, connection: Connection, staged: pa.Table) -> None:
         create = sql.SQL(
             "CREATE TEMPORARY TABLE saltern_staged ON COMMIT DROP AS "
-            "SELECT {id} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} WITH NO DATA"
+            "SELECT {id}::{type} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} "
+            "WITH NO DATA"
         )
         connection.execute(create.format(**self._names()), [])
         text = io.BytesIO()
@@ -269,16 +272,18 @@ class Worker:
         # every id.
         where, given = within("t.", wanted)
         # Byte for byte, whatever the column's collation considers equal.
-        same = 't.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+        same = (
+            't.{id}::{type} {equal} s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+        )
         only = ""
         if not waiting:
             free = sql.SQL(
                 "CREATE TEMPORARY TABLE saltern_free ON COMMIT DROP AS "
-                "SELECT t.{id} AS id FROM {table} AS t, pg_temp.saltern_staged AS s "
+                "SELECT s.id FROM {table} AS t, pg_temp.saltern_staged AS s "
                 "WHERE " + same + " FOR NO KEY UPDATE OF t SKIP LOCKED"
             )
             connection.execute(free.format(**names), given)
-            only = " AND s.id IN (SELECT id FROM pg_temp.saltern_free)"
+            only = " AND s.id {equal} ANY (SELECT id FROM pg_temp.saltern_free)"
         update = sql.SQL(
             "WITH written AS (UPDATE {table} AS t SET {hash} = s.new "
             "FROM pg_temp.saltern_staged AS s WHERE " + same + only + " "
@@ -308,8 +313,8 @@ def _count_earlier(sums: dict[str, int], changed: int) -> None:
 def within(table: str, wanted: Range) -> tuple[str, list[str]]:
     """The condition that an id is in a range, and its parameters."""
     bounds = {
-        "{id} >= %s::{type}": wanted.low,
-        "{id} < %s::{type}": wanted.high,
+        "{id}::{type} {least} %s::{type}": wanted.low,
+        "{id}::{type} {less} %s::{type}": wanted.high,
     }
     given = {table + text: bound for text, bound in bounds.items() if bound is not None}
     return " AND ".join(["true", *given]), list(given.values())

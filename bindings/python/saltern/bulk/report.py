@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
 from saltern.bulk.outcome import errors
@@ -92,9 +92,19 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
 
 
+def printable(text: str) -> str:
+    """Text that a terminal can only show: ids, and names in a database, are whatever others have
+    chosen. Controls, marks of direction, separators of lines and the like become escapes, and so
+    does the backslash that escapes begin with."""
+    return "".join(
+        char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
 def say(text: str) -> None:
     """Prints a line for people."""
-    print(f"saltern.bulk: {text}", file=sys.stderr, flush=True)
+    print(printable(f"saltern.bulk: {text}"), file=sys.stderr, flush=True)
 
 
 def head(
@@ -124,23 +134,27 @@ def status(ended: str, signal: int | None, wrong: int, left: int = 0) -> int:
 
 def show(report: Mapping[str, Any], as_json: bool) -> None:
     """Prints the report on standard output: a JSON object, or lines."""
-    if as_json:
-        print(json.dumps(report), flush=True)
-        return
+    # JSON escapes all that is not ASCII, and of ASCII all controls but this one.
+    lines = [json.dumps(report).replace("\x7f", r"\u007f")] if as_json else _lines(report)
+    for line in lines:
+        print(line)
+    sys.stdout.flush()
+
+
+def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     for name, value in report.items():
         if value in (None, [], {}):
             continue
         if isinstance(value, Mapping):
-            print(name)
+            yield name
             for key, count in sorted(value.items(), key=lambda item: str(item[0])):
-                print(f"  {count!s:>12}  {key}")
+                yield printable(f"  {count!s:>12}  {key}")
         elif isinstance(value, list):
-            print(name)
+            yield name
             for item in value:
-                print(f"  {_item(item)}")
+                yield printable(f"  {_item(item)}")
         else:
-            print(f"{name:<22} {value}")
-    sys.stdout.flush()
+            yield printable(f"{name:<22} {value}")
 
 
 def _item(item: Any) -> str:

@@ -95,7 +95,7 @@ def _verified(
     # Ids as people write them, which may differ from the database's form.
     query = sql.SQL(
         "SELECT given.id, t.{id} IS NOT NULL, t.{hash} FROM unnest(%s::text[]) AS given (id) "
-        "LEFT JOIN {table} AS t ON t.{id} = given.id::{type}"
+        "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} given.id::{type}"
     )
     rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
     stored: dict[str, str] = {}

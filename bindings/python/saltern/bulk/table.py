@@ -20,13 +20,18 @@ class Table:
     id: str
     hash: str
     id_type: str
-    """As SQL writes it."""
+    """The type in which ids are compared, as SQL writes it."""
     width: int | None = None
     """How many characters a string may have; any number if none."""
     mark: str = ""
     """Another one when the table is another one of the same name, or has been emptied."""
     notes: tuple[str, ...] = field(default=())
     """What people should know about it."""
+    operators: tuple[str, str, str] = (
+        "OPERATOR(pg_catalog.<)", "OPERATOR(pg_catalog.=)", "OPERATOR(pg_catalog.>=)",
+    )
+    """Less, equal, at least: by these the id's unique index has its order. They may be outside
+    the search path, in the schema of an extension."""
 
     @property
     def label(self) -> str:
@@ -34,24 +39,24 @@ class Table:
         return f"{self.schema}.{self.name}"
 
     def names(self) -> dict[str, sql.Composable]:
-        """The identifiers, and the type of ids, for statements with parameters."""
+        """The identifiers, and the type and operators of ids, for statements with parameters."""
+        less, equal, least = self.operators
         return {
             "table": quoted(self.schema, self.name),
             "id": quoted(self.id),
             "hash": quoted(self.hash),
             # From the catalogue, quoted by the server.
             "type": escaped(self.id_type),
+            "less": escaped(less),
+            "equal": escaped(equal),
+            "least": escaped(least),
         }
 
 
 RELATION = """
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relhassubclass,
        c.relhasrules, row_security_active(c.oid)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = %(name)s
-  AND CASE WHEN %(schema)s::text IS NULL THEN pg_table_is_visible(c.oid)
-           ELSE n.nspname = %(schema)s END
-  AND c.relkind NOT IN ('i', 'I', 'S', 'c', 't')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s
 """
 
 COLUMN = """
@@ -62,10 +67,19 @@ WHERE a.attrelid = %s AND a.attname = %s AND a.attnum > 0 AND NOT a.attisdropped
 """
 
 UNIQUE = """
-SELECT count(*) FROM pg_index
-WHERE indrelid = %s AND indisunique AND indisvalid AND indpred IS NULL AND indexprs IS NULL
-  AND indnkeyatts = 1 AND indkey[0] = %s
+SELECT CASE WHEN t.typtype <> 'p' THEN format_type(t.oid, -1) END,
+       array_agg(n.nspname::text ORDER BY m.amopstrategy),
+       array_agg(o.oprname::text ORDER BY m.amopstrategy)
+FROM pg_index i JOIN pg_opclass c ON c.oid = i.indclass[0] JOIN pg_type t ON t.oid = c.opcintype
+JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amopstrategy IN (1, 3, 4)
+  AND m.amoplefttype = t.oid AND m.amoprighttype = t.oid
+JOIN pg_operator o ON o.oid = m.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
+WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+  AND i.indexprs IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = %s
+GROUP BY i.indexrelid, c.opcdefault, t.oid, t.typtype
+ORDER BY c.opcdefault DESC, i.indexrelid LIMIT 1
 """
+"""The type of an index, unless that stands for several, and the operators of its order."""
 
 MARK = """
 SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
@@ -74,10 +88,16 @@ FROM (SELECT %(oid)s::oid AS oid UNION SELECT relid FROM pg_partition_tree(%(oid
 """Of the numbers of the table's files: TRUNCATE gives it new ones, as VACUUM FULL does."""
 
 TRIGGERS = """
-SELECT DISTINCT tgname::text FROM pg_trigger
-WHERE (tgrelid = %(oid)s OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
-  AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0 ORDER BY 1
+SELECT DISTINCT t.tgname::text,
+       CASE WHEN l.lanname NOT IN ('internal', 'c')
+             AND NOT EXISTS (SELECT FROM unnest(p.proconfig) AS setting
+                             WHERE starts_with(setting, 'search_path='))
+            THEN p.oid::regprocedure::text END
+FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_language l ON l.oid = p.prolang
+WHERE (t.tgrelid = %(oid)s OR t.tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
+  AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 16 <> 0 ORDER BY 1
 """
+"""Their names, and their functions if these have the search path of their caller."""
 
 PLACE = """
 SELECT current_database()::text, current_user::text,
@@ -102,7 +122,7 @@ def inspect(
     oid, schema, name, subclasses = _relation(connection, table)
     if id == hash:
         raise Refused(f"--id and --hash are the same column, {id}")
-    id_type = _id_column(connection, oid, f"{schema}.{name}", id)
+    id_type, operators = _id_column(connection, oid, f"{schema}.{name}", id)
     if subclasses:
         raise Refused(
             f"{schema}.{name} has tables that inherit from it, in which ids may occur again: name "
@@ -117,7 +137,7 @@ def inspect(
     notes = _writable(connection, oid, triggers_fire) if writes else ()
     row = connection.execute(MARK, {"oid": oid}).fetchone()
     mark = str(row[0]) if row else ""
-    return Table(oid, schema, name, id, hash, id_type, width, mark, notes)
+    return Table(oid, schema, name, id, hash, id_type, width, mark, notes, operators)
 
 
 def place(connection: Connection, table: Table) -> dict[str, str]:
@@ -129,14 +149,12 @@ def place(connection: Connection, table: Table) -> dict[str, str]:
 
 
 def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
-    schema, _, name = table.rpartition(".")
-    parameters = {"schema": schema or None, "name": name}
-    found = connection.execute(RELATION, parameters).fetchall()
-    if not found:
+    found = connection.execute(RELATION, [_oid(connection, table)]).fetchone()
+    if found is None:
         raise Refused(f"there is no table {table} (names are as they are, without quotes)")
-    oid, kind = found[0][0], found[0][3]
-    schema, name = str(found[0][1]), str(found[0][2])
-    subclasses, rules, hidden = found[0][4:]
+    oid, kind = found[0], found[3]
+    schema, name = str(found[1]), str(found[2])
+    subclasses, rules, hidden = found[4:]
     label = f"{schema}.{name}"
     if kind not in ("r", "p"):
         raise Refused(f"{label} is {KINDS.get(str(kind), 'no table')}: name the table itself")
@@ -151,6 +169,20 @@ def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
     return oid, schema, name, kind == "r" and bool(subclasses)
 
 
+def _oid(connection: Connection, table: str) -> object:
+    """The table of this name: without a schema, the one that the site's search path finds."""
+    schema, _, name = table.rpartition(".")
+    if not name:
+        return None
+    label = sql.Identifier(*filter(None, (schema, name))).as_string(connection)
+    with connection.transaction():
+        connection.execute("SET LOCAL search_path TO DEFAULT")
+        # Qualified, for that path may have other schemas before pg_catalog.
+        query = "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
+        row = connection.execute(query, [label]).fetchone()
+    return row[0] if row else None
+
+
 def _column(connection: Connection, oid: int, label: str, column: str) -> tuple[object, ...]:
     found = connection.execute(COLUMN, [oid, column]).fetchone()
     if found is None:
@@ -158,17 +190,24 @@ def _column(connection: Connection, oid: int, label: str, column: str) -> tuple[
     return found
 
 
-def _id_column(connection: Connection, oid: int, label: str, id: str) -> str:
+def _id_column(
+    connection: Connection, oid: int, label: str, id: str
+) -> tuple[str, tuple[str, str, str]]:
     if "," in id:
         raise Refused("--id names one column: keys of several columns are not supported")
     declared, _, _, _, required, _, number = _column(connection, oid, label, id)
-    indexes = connection.execute(UNIQUE, [oid, number]).fetchone()
-    if not required or indexes == (0,):
+    index = connection.execute(UNIQUE, [oid, number]).fetchone()
+    if not required or index is None:
         raise Refused(
             f"{label}.{id} may be null or occur twice: --id needs a column that is NOT NULL and "
             "has a unique index of its own"
         )
-    return str(declared)
+    kind, schemas, names = index
+    less, equal, least = (
+        f"OPERATOR({sql.Identifier(schema).as_string(connection)}.{name})"
+        for schema, name in zip(schemas, names, strict=True)  # type: ignore[call-overload]
+    )
+    return str(kind or declared), (less, equal, least)
 
 
 def _hash_column(
@@ -193,15 +232,23 @@ def _writable(connection: Connection, oid: int, fire: bool) -> tuple[str, ...]:
     query = "SELECT has_database_privilege(current_database(), 'TEMP')"
     if connection.execute(query).fetchone() != (True,):
         raise Refused("the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …")
-    triggers = [str(row[0]) for row in connection.execute(TRIGGERS, {"oid": oid})]
+    triggers = connection.execute(TRIGGERS, {"oid": oid}).fetchall()
     if not triggers:
         return ()
-    named = ", ".join(triggers)
+    named = ", ".join(str(name) for name, _ in triggers)
     if not fire:
         raise Refused(
             f"an UPDATE fires triggers: {named}. Disable them for the job, or say --triggers-fire "
             "if they are to fire for every row that changes"
         )
+    for name, function in triggers:
+        if function is not None:
+            raise Refused(
+                f"the trigger {name} calls {function}, which has no search_path of its own, and "
+                "would look names up in the job's, which is pg_catalog alone: ALTER FUNCTION "
+                f"{function} SET search_path = …, pg_temp (the schemas that it needs), or disable "
+                "the trigger for the job"
+            )
     return (f"triggers that an UPDATE fires: {named}",)
 
 

@@ -261,6 +261,64 @@ def command(operation: str, policy: Path, dsn: str, *more: object) -> list[str]:
     return [sys.executable, "-m", "saltern.bulk", *map(str, arguments)]
 
 
+class Mallory:
+    """A role that may create things in the schema public and in the database, but may not read
+    the table. What it plants notes what a job gives it."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def plant(self, statements: str) -> None:
+        with self.server.connect("mallory") as connection:
+            connection.execute(statements)
+
+    def function(self, name: str, arguments: str, result: str, value: str) -> None:
+        given = ", ".join(f"(${at}::text)" for at in range(1, len(arguments.split(",")) + 1))
+        self.plant(
+            f"CREATE FUNCTION public.{name}({arguments}) RETURNS {result} LANGUAGE plpgsql AS "
+            "$_$ BEGIN IF current_user OPERATOR(pg_catalog.=) 'worker' THEN "
+            f"INSERT INTO public.seen VALUES {given}; END IF; RETURN {value}; END $_$"
+        )
+
+    def operator(self, name: str, left: str, right: str) -> None:
+        function = f"spy_{len(self.seen('SELECT proname FROM pg_proc'))}"
+        value = f"$1::text OPERATOR(pg_catalog.{name}) $2::text"
+        self.function(function, f"{left}, {right}", "boolean", value)
+        self.plant(
+            f"CREATE OPERATOR public.{name} "
+            f"(LEFTARG = {left}, RIGHTARG = {right}, FUNCTION = public.{function})"
+        )
+
+    def trigger(self, table: str) -> None:
+        self.plant(
+            "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $_$ BEGIN "
+            "INSERT INTO public.seen SELECT password_hash FROM public.users; RETURN NEW; END $_$;"
+            f"CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON {table} "
+            "FOR EACH ROW EXECUTE FUNCTION public.spy()"
+        )
+
+    def seen(self, query: str = "SELECT what FROM public.seen") -> list[Any]:
+        with self.server.connect() as connection:
+            return [row[0] for row in connection.execute(query)]
+
+
+@pytest.fixture
+def mallory(server: Server) -> Iterator[Mallory]:
+    # As in databases that were made before PostgreSQL 15, and upgraded.
+    server.admin(
+        "GRANT CREATE ON SCHEMA public TO public; CREATE ROLE mallory LOGIN;"
+        "GRANT CREATE ON DATABASE postgres TO mallory"
+    )
+    mallory = Mallory(server)
+    mallory.plant("CREATE TABLE public.seen (what text); GRANT INSERT ON public.seen TO public")
+    yield mallory
+    server.admin(
+        "DROP TABLE users; DROP SCHEMA IF EXISTS saltern_bulk CASCADE;"
+        "DROP OWNED BY mallory CASCADE; DROP ROLE mallory;"
+        "REVOKE CREATE ON SCHEMA public FROM public"
+    )
+
+
 class Logins(threading.Thread):
     """A server that people log in to, and change their passwords at, while a job runs."""
 
@@ -369,7 +427,7 @@ class Begun:
         self.ledger = Ledger("saltern_bulk")
         self.connection = connect(self.source)
         table = inspect(self.connection, "users", "id", "password_hash", writes=True)
-        self.ledger.prepare(self.connection)
+        self.ledger.prepare(self.connection, table)
         begun = self.ledger.begin(self.connection, table, operation, self.site, 100)
         self.job = begun.job
         self.assignment = Assignment(

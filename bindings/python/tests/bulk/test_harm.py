@@ -84,7 +84,8 @@ CHANGES = {
 
 def trigger(server: Server, body: str, table: str = "users") -> None:
     server.admin(
-        f"CREATE OR REPLACE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS "
+        f"CREATE OR REPLACE FUNCTION told() RETURNS trigger LANGUAGE plpgsql "
+        "SET search_path = public, pg_temp AS "
         f"$_$ BEGIN {body}; END $_$;"
         f"CREATE TRIGGER told BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION told()"
     )

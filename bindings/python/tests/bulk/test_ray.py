@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from conftest import (
-    ROWS, SHORT, Bulk, Logins, Policies, Server, accounts, command, content, fill, ranges_done,
-    verify_all, wait_for,
+    ROWS, SHORT, Bulk, Logins, Mallory, Policies, Server, accounts, command, content, fill,
+    ranges_done, verify_all, wait_for,
 )
 
 
@@ -42,9 +42,13 @@ def named(pid: int, text: str) -> list[int]:
     return found
 
 
-def test_actors_are_killed_and_the_database_restarts(server: Server, policies: Policies) -> None:
+def test_actors_are_killed_and_the_database_restarts(
+    server: Server, policies: Policies, mallory: Mallory
+) -> None:
     stored, known = accounts(policies.hasher("a"), ROWS)
     fill(server, "users", stored)
+    server.admin("ALTER TABLE users ALTER password_hash TYPE varchar(400)")
+    mallory.operator("=", "varchar", "text")
     new = policies.hasher("b")
     arguments = command("rekey", policies.file("b"), server.dsn(), "--address", "local",
                         "--range-rows", max(ROWS // 100, 1), "--most-errors", ROWS)
@@ -73,6 +77,7 @@ def test_actors_are_killed_and_the_database_restarts(server: Server, policies: P
     keyed = sum(1 for hash in stored if hash and "{key=a+" in hash)
     assert report["changed"] <= keyed <= report["changed"] + logins.updates
     assert not [hash for hash, _ in content(server).values() if hash and "{key=a+" in hash]
+    assert not mallory.seen()
 
 
 @pytest.mark.skipif(SHORT, reason="each start of Ray takes ten seconds")

@@ -1,0 +1,135 @@
+"""Whether a ledger is one that nobody makes the job run code with.
+
+What a table has beside its rows (triggers, rules, defaults, constraints) is run by whoever writes
+to it, with that role's rights. So a ledger is used only if it belongs to roles that have no need of
+this, and is what we would have made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from psycopg import sql
+
+from saltern.bulk.database import Connection
+from saltern.bulk.refusal import Refused
+
+STRANGERS = """
+WITH trusted AS (
+  SELECT oid FROM pg_roles WHERE rolsuper OR rolname IN (current_user, 'pg_database_owner')
+  UNION SELECT datdba FROM pg_database WHERE datname = current_database()
+  UNION SELECT relowner FROM pg_class WHERE oid = %(relation)s::oid
+), tables AS (
+  SELECT relname, relowner, relacl FROM pg_class
+  WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
+)
+SELECT 1, 'schema', nspname::text, nspowner::regrole::text
+FROM pg_namespace WHERE oid = %(schema)s::oid AND nspowner NOT IN (TABLE trusted)
+UNION ALL
+SELECT 2, 'table', relname::text, relowner::regrole::text
+FROM tables WHERE relowner NOT IN (TABLE trusted)
+UNION ALL
+SELECT 3, 'trigger', relname::text,
+       CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+FROM tables, aclexplode(relacl)
+WHERE privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
+ORDER BY 1, 3, 4 LIMIT 1
+"""
+"""Who is trusted: this role; superusers, who can do anything; the owner of the database; and that
+of the table, whose functions its constraints and indexes run in any case."""
+
+SHAPE = """
+WITH tables AS (
+  SELECT * FROM pg_class WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
+)
+SELECT relname::text, 'kind of relation', relkind::text, '' FROM tables
+UNION ALL
+SELECT relname::text, 'row-level security', '',
+       concat_ws(' ', relrowsecurity, relforcerowsecurity, (
+         SELECT count(*) FROM pg_policy WHERE polrelid = tables.oid))
+FROM tables
+UNION ALL
+SELECT relname::text, 'column', attname::text,
+       concat_ws(' ', attnum, format_type(atttypid, atttypmod), attnotnull, attidentity,
+                 attgenerated, pg_get_expr(adbin, adrelid))
+FROM tables JOIN pg_attribute ON attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
+LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+UNION ALL
+SELECT tables.relname::text, 'constraint', conname::text,
+       concat_ws(' ', contype, conkey, confkey, other.relname,
+                 other.relnamespace = tables.relnamespace, confdeltype, confupdtype,
+                 condeferrable, pg_get_expr(conbin, conrelid))
+FROM tables JOIN pg_constraint ON conrelid = tables.oid AND contype <> 'n'
+LEFT JOIN pg_class AS other ON other.oid = confrelid
+UNION ALL
+SELECT relname::text, 'index', indexrelid::regclass::text, ''
+FROM tables JOIN pg_index ON indrelid = tables.oid
+WHERE indexprs IS NOT NULL OR indpred IS NOT NULL
+UNION ALL
+SELECT relname::text, 'trigger', tgname::text, ''
+FROM tables JOIN pg_trigger ON tgrelid = tables.oid AND NOT tgisinternal
+UNION ALL
+SELECT relname::text, 'rule', rulename::text, ''
+FROM tables JOIN pg_rewrite ON ev_class = tables.oid
+UNION ALL
+SELECT relname::text, 'inheritance', other::regclass::text, ''
+FROM tables JOIN (SELECT inhrelid, inhparent FROM pg_inherits
+                  UNION ALL SELECT inhparent, inhrelid FROM pg_inherits) AS pairs (own, other)
+  ON own = tables.oid
+"""
+"""All of a table that can run something, or that statements of ours rely on. Indexes of columns
+alone, which people may add, do neither."""
+
+
+def refuse_strangers(
+    connection: Connection, schema: str, tables: Sequence[str], relation: int
+) -> None:
+    """Refuses a ledger that an untrusted role can change. `relation` is the job's own table."""
+    found = connection.execute(
+        STRANGERS,
+        {"schema": _oid(connection, schema), "tables": list(tables), "relation": relation},
+    ).fetchone()
+    if found is None:
+        return
+    _, kind, name, role = found
+    if kind == "trigger":
+        raise Refused(
+            f"{role} may add triggers to the table {schema}.{name} of the ledger, which would run "
+            f"as this job: REVOKE TRIGGER ON {schema}.{name} FROM {role}"
+        )
+    label = name if kind == "schema" else f"{schema}.{name}"
+    raise Refused(
+        f"the {kind} {label} of the ledger belongs to {role}, who could have this job run anything "
+        f"with its rights: ALTER {str(kind).upper()} {label} OWNER TO a role that may (the job's, "
+        "the table's or the database's owner, a superuser), or name another --ledger-schema"
+    )
+
+
+def refuse_additions(
+    connection: Connection, schema: str, tables: Sequence[str], definition: sql.Composed
+) -> None:
+    """Refuses tables that are not what a definition makes in the schema `pg_temp`."""
+    with connection.transaction(force_rollback=True):
+        connection.execute(definition, [])
+        row = connection.execute("SELECT pg_my_temp_schema()").fetchone()
+        wanted = _shape(connection, row[0] if row else None, tables)
+    found = _shape(connection, _oid(connection, schema), tables)
+    for other, verb in ((found - wanted, "has another"), (wanted - found, "lacks the")):
+        for table, *what, _ in sorted(other):
+            raise Refused(
+                f"{schema}.{table} is not the table that docs/bulk.md shows: it {verb} "
+                f"{', '.join(filter(None, what))}. Have it made anew as shown there, or name "
+                "another --ledger-schema"
+            )
+
+
+def _shape(connection: Connection, schema: object, tables: Sequence[str]) -> set[tuple[str, ...]]:
+    rows = connection.execute(SHAPE, {"schema": schema, "tables": list(tables)})
+    return {tuple(map(str, row)) for row in rows}
+
+
+def _oid(connection: Connection, schema: str) -> object:
+    """None where there is no such schema."""
+    name = sql.Identifier(schema).as_string(connection)
+    row = connection.execute("SELECT to_regnamespace(%s)::oid", [name]).fetchone()
+    return row[0] if row else None
