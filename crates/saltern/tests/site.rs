@@ -3,6 +3,7 @@
 
 mod site {
     mod costs;
+    mod decided;
     #[allow(dead_code, reason = "the example is a program, too")]
     #[path = "../../examples/axum.rs"]
     mod example;

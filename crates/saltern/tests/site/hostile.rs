@@ -3,9 +3,9 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use saltern::policy::{DecoyCost, KeySource, Params, Replace, Scheme, Secret};
+use saltern::policy::{DecoyCost, KeySource, Params, Scheme, Secret};
 use saltern::table::{Census, Table};
-use saltern::{ErrorKind, Outcome, Passwords, Policy};
+use saltern::{ErrorKind, Outcome, Passwords};
 use saltern_pool::task::Task;
 use saltern_pool::{OneTicket, Terms};
 
@@ -162,87 +162,6 @@ fn costs_above_the_limits_are_refused_before_they_are_paid() {
         }
     }
     assert_eq!(count, if cfg!(feature = "libcrypt") { 48 } else { 33 });
-}
-
-/// Of a long password sha-crypt takes more. What decides is the longest one that the policy takes,
-/// for logins as for everything that has no password: nobody's length of a password is told, and a
-/// census knows what will be refused.
-#[test]
-fn one_length_decides_whether_a_string_is_too_expensive() {
-    let mut policy = cheap();
-    policy.limits.max_work = 64 << 20;
-    let near = format!("$5$rounds=30000$salt${:.<43}", "");
-    for (longest, admitted) in [(511, false), (100, true)] {
-        policy.limits.max_password = longest;
-        let passwords = Passwords::new(policy.clone()).unwrap();
-        let expected = if admitted { Ok(Outcome::Mismatch) } else { Err(ErrorKind::OverLimit) };
-        assert_eq!(login(&passwords, "short", &near), expected);
-        assert_eq!(login(&passwords, &"x".repeat(longest), &near), expected);
-        let wrapped = passwords.wrap(&near).wait().map(|wrapped| wrapped.is_some());
-        assert_eq!(wrapped.is_ok(), admitted);
-        let mut census = Census::default();
-        passwords.table().count(&near, &mut census).unwrap();
-        assert_eq!(census.refused == 0, admitted);
-        let mut decoys = policy.clone();
-        decoys.decoy.costs = vec![DecoyCost { like: "$5$rounds=30000$salt".to_owned(), share: 1 }];
-        assert_eq!(decoys.check().is_ok(), admitted);
-        let prepared = saltern::Prepared::new(policy.clone()).unwrap();
-        assert_eq!(prepared.can_verify(&near).is_ok(), admitted);
-    }
-}
-
-/// A string of another scheme that is stronger than new ones is kept, and that is said; under
-/// `Replace::Others` a match replaces it.
-#[test]
-fn the_policy_says_whether_stronger_strings_of_other_schemes_are_replaced() {
-    let strong = "$2b$04$abcdefghijklmnopqrstuughE8Ev8uGFaUgY2cNEySvxngrb/Jzdm";
-    let mut policy = cheap();
-    (policy.params, policy.floor) = (Params::yescrypt(16, 8), Params::yescrypt(16, 8));
-    let kept = |policy: &Policy, stored: &str| {
-        let (table, mut census) = (Table::open(policy).unwrap(), Census::default());
-        table.count(stored, &mut census).unwrap();
-        (census.kept, census.outdated)
-    };
-    let weaker = Passwords::new(policy.clone()).unwrap();
-    let wrapped = weaker.wrap(strong).wait().unwrap().unwrap();
-    policy.replace = Replace::Others;
-    let text = policy.to_toml().unwrap();
-    assert!(text.contains("\nreplace = \"others\"\n"), "{text}");
-    assert_eq!(Policy::parse(&text, "").unwrap().replace, Replace::Others);
-    let others = Passwords::new(policy.clone()).unwrap();
-    for stored in [strong, &wrapped] {
-        assert_eq!(kept(weaker.table().policy(), stored), (1, 0), "{stored}");
-        assert_eq!(kept(&policy, stored), (0, 1), "{stored}");
-        let outcome = login(&others, "password", stored);
-        let Ok(Outcome::Match { update: Some(update), .. }) = outcome else {
-            panic!("{outcome:?}")
-        };
-        assert!(update.new.starts_with("$y$"), "{update:?}");
-        assert!(!others.table().needs_rehash(&update.new).unwrap().any());
-    }
-    // A stronger one of ours is kept under both.
-    let ours = Passwords::new(cheap()).unwrap().hash("password").wait().unwrap();
-    for policy in [weaker.table().policy(), &policy] {
-        assert_eq!(kept(policy, &ours), (0, 0));
-    }
-}
-
-/// Passwords that crypt(3) does not take: old strings of other programs may have them. Whoever has
-/// one logs in, and keeps the string, of which no new one can be made.
-#[test]
-fn a_password_too_long_for_crypt_matches_and_its_string_is_kept() {
-    let mut policy = cheap();
-    policy.limits.max_password = 1024;
-    let passwords = Passwords::new(policy).unwrap();
-    // PBKDF2-HMAC-SHA256 of 600 times `x`, salt `seasalt`, 1000 rounds, by Python's hashlib.
-    let stored = "pbkdf2_sha256$1000$seasalt$0aBSauOjyP2tuRJF9y70pjz/H/PPNfECaB8AieB28hQ=";
-    let long = "x".repeat(600);
-    let outcome = login(&passwords, &long, stored);
-    let Ok(Outcome::Match { outdated, update: None }) = outcome else { panic!("{outcome:?}") };
-    assert!(outdated.scheme);
-    assert_eq!(login(&passwords, &"x".repeat(599), stored), Ok(Outcome::Mismatch));
-    let new = passwords.hash(&long).wait();
-    assert_eq!(new.map_err(|error| error.kind()), Err(ErrorKind::BadInput));
 }
 
 /// What would end a wrapped string too soon is not wrapped: nobody could log in any more.
