@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use saltern_yescrypt::{Error, Workspace};
 
 use crate::boundary::boxed;
-use crate::gather::processors;
+use crate::processors::processors;
 
 /// The most bytes that are kept between hashes. The memory of a larger hash is freed after it.
 const CEILING: usize = 48 << 20;

@@ -26,6 +26,7 @@ use saltern_yescrypt::rom::RomView;
 use self::crew::{Crew, Next, Partner};
 use crate::arena::Memory;
 use crate::boundary::guard;
+use crate::processors::processors;
 
 /// Larger hashes are computed alone: together they take as many times the memory.
 const MOST_MEMORY: u64 = 64 << 20;
@@ -175,18 +176,6 @@ fn crew() -> Option<&'static Crew> {
 #[inline(never)]
 fn forked_crew() -> Option<Box<Crew>> {
     crate::boundary::boxed(Crew::new())
-}
-
-/// The number of processors available to the process; `None` if the system does not report it. No
-/// file is read, since a sandboxed process may be killed for that.
-pub(crate) fn processors() -> Option<usize> {
-    // SAFETY: a set is plain numbers.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: a set of this size. Those of the first thread, as this one may be bound to one.
-    let got = unsafe { libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &raw mut set) };
-    // SAFETY: the set that was filled.
-    let count = usize::try_from(unsafe { libc::CPU_COUNT(&set) }).ok();
-    count.filter(|count| got == 0 && *count > 0)
 }
 
 /// Whether the C library (since glibc 2.32) knows that there is no other thread.

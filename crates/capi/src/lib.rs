@@ -12,6 +12,7 @@ pub mod blake2;
 mod boundary;
 pub mod crypt;
 mod gather;
+mod processors;
 mod reserve;
 pub mod saltern;
 mod text;

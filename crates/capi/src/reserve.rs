@@ -7,8 +7,8 @@
 //! reserve. An entry that finds the reserve half empty does not begin, and reports lack of memory.
 //!
 //! The crypt(3) to preload takes its small allocations from the first part of the reserve even when
-//! there is memory: malloc gives a thread that has not called it yet 64 MiB of addresses of its own,
-//! which a program under RLIMIT_AS may not have.
+//! there is memory: malloc gives a thread that has not called it yet 64 MiB of addresses of its
+//! own, which a program under RLIMIT_AS may not have.
 #![allow(unsafe_code, reason = "memory in pieces, for C")]
 
 use std::cell::UnsafeCell;

@@ -53,7 +53,7 @@ fn a_preloaded_program_needs_no_more_memory_and_never_fails_where_it_did_not() {
         let enough = |kib: u64| ((kib + LIBRARY) << 10).to_string();
         for limit in [format!("--as={}", enough(plain[2])), format!("--data={}", enough(plain[2]))]
         {
-            let [failed, ..] = load(true, threads, &[limit.clone()], &[]);
+            let [failed, ..] = load(true, threads, std::slice::from_ref(&limit), &[]);
             assert_eq!(failed, 0, "{threads} threads under {limit}");
         }
     }
