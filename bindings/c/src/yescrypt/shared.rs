@@ -14,6 +14,7 @@ use super::{RawParams, within_upstream};
 use crate::boundary::{
     Place, bytes, copied, entry, last_entry, number_of, object, object_mut, write,
 };
+use crate::processors::processors;
 
 /// The flag for memory that is already allocated.
 const PREALLOCATED: u32 = 0x10000;
@@ -111,7 +112,7 @@ unsafe fn fill(region: &Region, params: &RomParams, seed: &[u8]) -> Result<c_int
     // SAFETY: by the contract above; whatever is in it may be read as bytes.
     let image = unsafe { std::slice::from_raw_parts_mut(region.aligned.cast::<u8>(), size) };
     let mut workspace = Workspace::new();
-    workspace.set_threads(crate::processors::processors().unwrap_or(1));
+    workspace.set_threads(processors().unwrap_or(1));
     init_rom(params, seed, image, &mut workspace).map_err(number_of)?;
     Ok(0)
 }
