@@ -69,6 +69,9 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
         Error::RefusedByCrypt { why } => {
             anyhow!("crypt(3) refuses this: {why}; --wide accepts it anyway")
         }
+        Error::KeyNotLoaded { id } => {
+            anyhow!("the key {id} is needed but not available: give it as --key {id}=FILE")
+        }
         Error::FlavorNotAllowed => anyhow!("this flavour is not the default; --wide accepts any"),
         other => other.into(),
     }

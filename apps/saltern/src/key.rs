@@ -12,6 +12,7 @@ use crate::output::warn;
 
 /// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Keys")]
 pub(crate) struct KeyArgs {
     /// Named key for hash encryption; strings carry its name; may be given several times
     ///

@@ -124,14 +124,15 @@ impl LineArgs {
     }
 }
 
-/// Reports an input in which no line holds a string, which is an error: the strings are not in the
-/// expected place.
+/// Reports an input without any string, which is an error: whatever should have written it has
+/// failed, or the strings are not in the expected place.
 pub(crate) fn is_without_strings(report: &Report) -> bool {
-    let nothing = report.lines > 0 && report.others == report.lines;
-    if nothing {
+    if report.lines == 0 {
+        tell("standard input is empty: no stored string was read");
+    } else if report.others == report.lines {
         tell("no line holds a stored string: give --field or --json-key to say where it is");
     }
-    nothing
+    report.others == report.lines
 }
 
 /// Prints the counts at the end, and returns the exit status: bad lines are errors.

@@ -59,10 +59,12 @@ pub enum Error {
     Source(Fault),
     /// This process was forked from the one that made the pool: make another pool here.
     Forked,
-    /// Not all threads could be started.
+    /// Only some of the threads could be started.
     NoThread {
         /// How many were started.
         started: u64,
+        /// How many there were to be.
+        wanted: u64,
     },
     /// The computation panicked: a defect in this library or in the code that reads ROMs for it.
     Panicked,
@@ -126,9 +128,10 @@ impl fmt::Display for Error {
             Error::Forked => f.write_str(
                 "this pool belongs to the parent process: create a pool after forking, not before",
             ),
-            Error::NoThread { started } => write!(
+            Error::NoThread { started, wanted } => write!(
                 f,
-                "only {started} threads could be started: ask for fewer or raise the limit"
+                "only {started} of {wanted} threads could be started: set the number of threads to \
+                 {started}, or raise the limit on processes (ulimit -u, TasksMax)"
             ),
             Error::Panicked => f.write_str("the computation panicked: please report this"),
         }

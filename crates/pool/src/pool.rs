@@ -89,7 +89,10 @@ use crate::{flight::Layout, pages, worker};
 /// works.
 pub struct Pool {
     shared: Arc<Shared>,
+    /// None if the system refused to start the first one.
     threads: Vec<JoinHandle<()>>,
+    /// Held by the caller who computes, if there are no threads.
+    here: Mutex<()>,
 }
 
 /// An item that its hasher admits, and the function that turns its bytes into an answer.
@@ -104,7 +107,8 @@ struct Prepared<T> {
 type Finish<T> = Box<dyn FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Error> + Send>;
 
 impl Pool {
-    /// Starts the threads, and returns when all of them are ready.
+    /// Starts the threads, and returns when all of them are ready. If the system refuses to start
+    /// even one, each call computes its items in the caller's thread before it returns.
     ///
     /// # Errors
     /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter) for an invalid
@@ -114,7 +118,7 @@ impl Pool {
     pub fn new(config: PoolConfig) -> Result<Self, Error> {
         config.check()?;
         let shared = Arc::new(Shared::new(config));
-        let mut pool = Pool { shared, threads: Vec::new() };
+        let mut pool = Pool { shared, threads: Vec::new(), here: Mutex::new(()) };
         for me in 0..pool.shared.config.threads {
             let shared = Arc::clone(&pool.shared);
             let thread = std::thread::Builder::new().name(format!("saltern-{me}"));
@@ -122,10 +126,34 @@ impl Pool {
                 OWN.set(Some((Arc::as_ptr(&shared).addr(), me)));
                 worker::run(&shared, me);
             });
-            pool.threads.push(thread.map_err(|_| Error::NoThread { started: me as u64 })?);
+            match thread {
+                Ok(thread) => pool.threads.push(thread),
+                Err(_) if me == 0 => return Ok(pool),
+                Err(_) => {
+                    let wanted = pool.shared.config.threads as u64;
+                    return Err(Error::NoThread { started: me as u64, wanted });
+                }
+            }
         }
         pool.shared.await_ready()?;
         Ok(pool)
+    }
+
+    /// Puts items into the queue. Without threads they are computed here and now.
+    fn enqueue(&self, terms: Terms, items: Vec<Submission>) -> Result<u64, Error> {
+        let batch = self.shared.submit(terms, items)?;
+        let own = Some((Arc::as_ptr(&self.shared).addr(), 0));
+        // What an answer submits is computed by whoever computed the answer.
+        if self.threads.is_empty() && OWN.get() != own {
+            let _one = lock(&self.here);
+            let before = OWN.replace(own);
+            let done = worker::run_here(&self.shared);
+            OWN.set(before);
+            if done.is_err() {
+                self.shared.close();
+            }
+        }
+        Ok(batch)
     }
 
     /// Hashes passwords with random salts of 16 bytes into strings, like [`Hasher::hash`].
@@ -302,7 +330,7 @@ impl Pool {
             take.put(0, computed);
         };
         let item = Item::of_task(Box::new(run), Box::new(reply));
-        let batch = self.shared.submit(terms, vec![(Arc::new(Shape::task(task)), item)])?;
+        let batch = self.enqueue(terms, vec![(Arc::new(Shape::task(task)), item)])?;
         Ok(Ticket::new(answers, Arc::clone(&self.shared), batch))
     }
 
@@ -427,7 +455,7 @@ impl Pool {
         let answers = Arc::new(Answers::new(refused.collect()));
         let items = prepared.into_iter().enumerate();
         let items = items.filter_map(|(index, item)| Some(queued(item.ok()?, &answers, index)));
-        let batch = self.shared.submit(terms, items.collect())?;
+        let batch = self.enqueue(terms, items.collect())?;
         Ok(Ticket::new(answers, Arc::clone(&self.shared), batch))
     }
 }

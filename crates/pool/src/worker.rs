@@ -72,6 +72,21 @@ pub(crate) fn run(shared: &Shared, me: usize) {
     }
 }
 
+/// Computes in this thread all that waits, for a pool whose threads could not be started.
+pub(crate) fn run_here(shared: &Shared) -> Result<(), Error> {
+    let worker = catch_unwind(AssertUnwindSafe(|| Worker::new(shared, 0)));
+    let mut worker = worker.unwrap_or(Err(Error::Panicked))?;
+    loop {
+        match catch_unwind(AssertUnwindSafe(|| worker.turn_without_rest())) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(_) => worker.reader.failed = true,
+        }
+    }
+    worker.release();
+    Ok(())
+}
+
 /// A source of blocks for one thread, if the pool reads any.
 fn open(shared: &Shared) -> Result<Option<Box<dyn BlockSource>>, Error> {
     let Some(sources) = &shared.config.sources else { return Ok(None) };
@@ -86,12 +101,16 @@ impl<'p> Worker<'p> {
         if !config.processors.is_empty() {
             bind(config.processors[me % config.processors.len()])?;
         }
-        let places = (0..config.in_flight).map(Place::new).collect();
-        let (reader, busy_since) = (Reader::new(open(shared)?), Instant::now());
-        let (age, waking, ended) = (0, false, Vec::new());
-        let worker = Worker { shared, me, reader, places, waking, age, busy_since, ended };
+        let worker = Self::new(shared, me)?;
         worker.prepare()?;
         Ok(worker)
+    }
+
+    fn new(shared: &'p Shared, me: usize) -> Result<Self, Error> {
+        let places = (0..shared.config.in_flight).map(Place::new).collect();
+        let (reader, busy_since) = (Reader::new(open(shared)?), Instant::now());
+        let (age, waking, ended) = (0, false, Vec::new());
+        Ok(Worker { shared, me, reader, places, waking, age, busy_since, ended })
     }
 
     /// Allocates and touches the configured memory.
@@ -122,22 +141,38 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Does one step of work. Returns `false` at the end.
+    /// Does one step of work, or waits for some. Returns `false` at the end.
     fn turn(&mut self) -> bool {
+        match self.advance() {
+            Some(Look::Closed) => return false,
+            Some(Look::Nothing) => self.rest(),
+            _ => {}
+        }
+        true
+    }
+
+    /// Does one step of work. Returns `false` if there is none.
+    fn turn_without_rest(&mut self) -> bool {
+        self.advance().is_none()
+    }
+
+    /// Does one step of work; or says why there is none.
+    fn advance(&mut self) -> Option<Look> {
         if self.reader.failed {
             self.recover();
         }
         self.collect(false);
         if self.reader.failed || self.step() {
-            return true;
+            return None;
         }
         match self.begin() {
-            Look::Begun => {}
-            _ if self.reader.depth > 0 => self.stall(),
-            Look::Closed => return false,
-            Look::Nothing => self.rest(),
+            Look::Begun => None,
+            _ if self.reader.depth > 0 => {
+                self.stall();
+                None
+            }
+            nothing => Some(nothing),
         }
-        true
     }
 
     /// After a panic outside a group, or the failure of a source: ends all groups, frees all

@@ -204,7 +204,7 @@ impl fmt::Display for Error {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }
             Error::Exists { .. } => {
-                f.write_str("already exists: choose another name or ask to replace it")
+                f.write_str("already exists: choose another name, or replace it on purpose")
             }
             Error::Busy { path } => {
                 write!(f, "another process is making {} at the moment: wait for it", path.display())

@@ -163,8 +163,8 @@ impl fmt::Display for Error {
             }
             Error::RefusedByCrypt { why } => write!(
                 f,
-                "crypt(3) refuses this: {why}; allow the wide syntax if a string that others may not \
-                 verify is intended"
+                "crypt(3) refuses this: {why}; a policy with `syntax = \"wide\"` in [limits] accepts \
+                 it, for strings that others need not verify"
             ),
             Error::InvalidParameter { name, value, expected } => {
                 write!(f, "invalid {name} {value}: it must be {expected}")
@@ -187,7 +187,7 @@ impl fmt::Display for Error {
             Error::KeyNotLoaded { id } => {
                 write!(
                     f,
-                    "the key {id} is needed but not available: load it, and no other, under this name"
+                    "the key {id} is needed but not available: add it under this name, and no other"
                 )
             }
             Error::RomNotUsed => f.write_str(

@@ -93,7 +93,7 @@ pub(crate) struct Args {
     how: SettingArgs,
 
     /// Hash with the cost, key and ROM of this site policy
-    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
+    #[arg(long, help_heading = "New string", value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
     policy: Option<PathBuf>,
 
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub(crate) struct Args {
     rom: NewRomArgs,
 
     /// Accept an empty password (an empty line of input)
-    #[arg(long)]
+    #[arg(long, help_heading = "Password")]
     allow_empty: bool,
 
     #[command(flatten)]
@@ -118,6 +118,7 @@ pub(crate) struct Args {
 
 /// The scheme and parameters of the new string.
 #[derive(clap::Args)]
+#[command(next_help_heading = "New string")]
 #[command(group = ArgGroup::new("kind").args(["cost", "n", "setting"]))]
 struct SettingArgs {
     /// Cost, on the scale of crypt(3) (default: 5 for yescrypt, 7 for scrypt)

@@ -90,7 +90,7 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
     new_file::check(&beside, "a fingerprint")?;
     // The fingerprint first: if there is no room for it, no key is left whose name was never
     // printed.
-    new_file::create(&beside, format!("{}\n", key.fingerprint()).as_bytes(), "a fingerprint")?;
+    new_private_file(&beside, format!("{}\n", key.fingerprint()).as_bytes())?;
     new_private_file(path, &digits[..]).inspect_err(|error| {
         // If our key exists, and just may not be synced to the disk yet, its fingerprint is kept.
         let gone = path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);

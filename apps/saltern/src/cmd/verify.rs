@@ -100,11 +100,11 @@ pub(crate) struct Args {
     rom: RomArgs,
 
     /// Print one JSON object for each string
-    #[arg(long, conflicts_with = "jsonl")]
+    #[arg(long, help_heading = "Output", conflicts_with = "jsonl")]
     json: bool,
 
     /// Print nothing; the exit status is the answer
-    #[arg(long, short, conflicts_with_all = ["json", "jsonl"])]
+    #[arg(long, short, help_heading = "Output", conflicts_with_all = ["json", "jsonl"])]
     quiet: bool,
 
     #[command(flatten)]

@@ -5,7 +5,8 @@ use std::fs;
 use saltern_testing::chmod;
 
 use crate::program::{
-    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, crypt3, run, seen, stderr, stdout,
+    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, crypt3, run, saltern, seen, stderr,
+    stdout,
 };
 
 #[track_caller]
@@ -209,5 +210,37 @@ fn crypt3_makes_the_same_string() {
     .map(|args| hash(args, password.as_bytes()));
     if let Some(made) = crypt3(password, &hashes.each_ref().map(String::as_str)) {
         assert_eq!(made, hashes);
+    }
+}
+
+/// Where the system starts no thread (its limit is reached, or a sandbox forbids it), what one
+/// password needs is computed in the thread that there is. A stack that nobody can have has every
+/// thread refused.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_threads_a_password_is_hashed_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("saltern.toml");
+    std::fs::write(&policy, "[params]\nn = 64\nr = 8\n[floor]\nn = 16\n").unwrap();
+    let policy = policy.to_str().unwrap();
+    let alone = |args: &[&str]| {
+        let mut command = saltern(args);
+        command.env("RUST_MIN_STACK", (1_u64 << 46).to_string()).write_stdin(PASSWORD);
+        command.output().unwrap()
+    };
+    for how in [
+        &["--n", "64", "--r", "8"][..],
+        &["--n", "64", "--r", "8", "--p", "4"],
+        &["--policy", policy],
+    ] {
+        let made = alone(&[&["hash", "--stdin"], how].concat());
+        assert_eq!((made.status.code(), stderr(&made)), (Some(0), ""), "{how:?}");
+        let stored = stdout(&made).trim_end();
+        for more in [&[][..], &["--policy", policy, "--update"]] {
+            let matches = alone(&[&["verify", "--stdin", stored], more].concat());
+            assert_eq!(matches.status.code(), Some(0), "{how:?} {more:?}: {}", stderr(&matches));
+        }
+        let wrong = YESCRYPT.replace("HboGM6", "HboGM7");
+        assert_eq!(alone(&["verify", "--stdin", &wrong]).status.code(), Some(1));
     }
 }

@@ -127,6 +127,12 @@ fn what_crypt3_refuses_is_refused_unless_wide() {
         let told = run(&["checksalt", unknown], "");
         assert!(seen(&told).0 == Some(1) && seen(&told).1.starts_with("refused: "), "{told:?}");
     }
+    // Schemes of crypt(3) that are not checked here are neither accepted nor refused.
+    for (other, name) in [("$6$abc", "sha512crypt ($6$)"), ("$2b$12$abc", "bcrypt ($2b$)")] {
+        let told = run(&["checksalt", "$y$j9T$abcd", other, "$7$A6..../....a b"], "");
+        let (status, said, _) = seen(&told);
+        assert!(status == Some(2) && said.contains(&format!("unknown: {name}: ")), "{told:?}");
+    }
     let fine = run(&["checksalt", YESCRYPT, "$y$j9T$abcd"], "");
     assert_eq!(seen(&fine), (Some(0), "ok\nok\n", ""));
 }

@@ -2,7 +2,21 @@
 
 use std::fs;
 
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{assert_one_error, run, seen, shell, stderr, stdout};
+
+/// Whatever the process's mask: who reads a fingerprint could replace it if it were writable.
+#[cfg(unix)]
+#[test]
+fn a_fingerprint_is_as_private_as_its_key() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("a.key");
+    let made = shell("umask 000; \"$0\" key new 2026 \"$1\"", &[key.to_str().unwrap()]);
+    assert!({ made }.output().unwrap().status.success());
+    for file in [key, folder.path().join("a.key.fingerprint")] {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
+}
 
 #[test]
 fn a_new_key_has_a_fingerprint_and_a_private_file() {

@@ -146,7 +146,7 @@ fn exit_statuses_of_a_single_string() {
         ("!", "locked"),
         ("x", "shadow file"),
         ("$P$9IQRaTwmf", "this program does not compute phpass ($P$)"),
-        ("something", "expected a known scheme"),
+        ("something", "expected the beginning of a known scheme"),
         ("$y$j9T$abcd", "cannot verify"),
     ] {
         assert_one_error(&run(&["verify", "-s", hash], PASSWORD), part);

@@ -91,15 +91,21 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// With the allowed names.
     pub fn only(&self, known: &[&'static str]) -> Result<(), Malformed> {
-        let names = self.found.iter().map(|(name, _)| name.get());
+        let mut names = self.found.iter().map(|(name, _)| name.get()).enumerate();
         let allowed = |name: &str| known.iter().any(|known| is(name, known));
         let once =
             |at: usize, name: &str| self.found[..at].iter().all(|(one, _)| one.get() != name);
-        if names.enumerate().all(|(at, name)| allowed(name) && once(at, name)) {
+        let Some((_, wrong)) = names.find(|(at, name)| !allowed(name) || !once(*at, name)) else {
             return Ok(());
-        }
+        };
+        // As it is written, but not all of it: it may be anything, a password included.
+        let taken = self.taken.iter().copied().find(|known| is(wrong, known));
+        let twice = taken.or_else(|| known.iter().copied().find(|known| is(wrong, known)));
         let allowed = [&self.taken, known].concat().join(", ");
-        Err(Malformed(format!("expected a JSON object of {allowed}, each at most once")))
+        Err(Malformed(match twice {
+            Some(name) => format!("the field {name} occurs twice"),
+            None => format!("unknown field: expected a JSON object of {allowed}"),
+        }))
     }
 
     /// Takes a field out as it is written; `None` if it is missing.

@@ -307,7 +307,7 @@ fn required<T>(
     key: String,
     allowed: &str,
 ) -> Result<T, Invalid> {
-    value.ok_or_else(|| document.placed(Invalid::new(key, "", allowed)))
+    value.ok_or_else(|| document.placed(Invalid::new(key, "", format!("{allowed}; it is missing"))))
 }
 
 /// The name of a file, beside the policy.

@@ -28,7 +28,7 @@ const WRONG: [(&str, &str); 47] = [
     ),
     (
         "[pool]\nthreads = 8\nprepare = true\nmemory = \"64MiB\"",
-        "4: pool.memory = \"64MiB\": expected at least 15",
+        "4: pool.memory = \"64MiB\": expected at least 13",
     ),
     ("[pool]\nmemory = \"1MiB\"", "2: pool.memory = \"1MiB\": expected at least 18"),
     ("[pool]\ndeadline = 2", "2: pool.deadline = 2: expected a time such as"),

@@ -93,11 +93,12 @@ impl KeyId {
             )?)),
         };
         if text.is_empty() || text.len() > MAX_KEY_ID {
-            return Err(Error::invalid("length of the key id", text.len() as u64, expected));
+            return Err(Error::invalid("length of the name of a key", text.len() as u64, expected));
         }
         let allowed = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-');
         if let Some(&c) = text.iter().find(|c| !allowed(c)) {
-            return Err(Error::invalid("character of the key id", c.into(), expected));
+            let name = "byte in the name of a key";
+            return Err(Error::invalid(name, c.into(), "a letter, a digit, a dot or a hyphen"));
         }
         let mut id = KeyId { text: [0; MAX_KEY_ID], len: text.len() as u8, fingerprint };
         id.text[..text.len()].copy_from_slice(text);

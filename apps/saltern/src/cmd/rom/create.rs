@@ -1,14 +1,14 @@
 //! `saltern rom create`: fill a ROM from a seed.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern::policy::size_text;
-use saltern_rom::{Create, Error, FillIn, Location, Manifest};
+use saltern_rom::{Create, FillIn, Location, Manifest};
 use saltern_yescrypt::{
     Params,
     params::Flavor,
@@ -153,17 +153,24 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     create.expect = known.as_ref().map(|known| known.hash);
     (create.pages, create.mode, create.watch) = (args.pages.into(), args.mode, &watch);
-    let manifest = work.end(create.file(args.rom.image()))?;
+    let made = work.end(create.file(args.rom.image()));
+    let manifest = made.inspect_err(|_| args.seed.undo(args.image()))?;
     print(format!("{}\n", manifest.hash))?;
     Ok(ExitCode::SUCCESS)
 }
 
 impl Args {
+    /// Where the image will be.
+    fn image(&self) -> &Path {
+        self.at.as_deref().unwrap_or(self.rom.image())
+    }
+
     /// Checked before a seed is made in vain. The library checks again when it claims the place.
     fn refuse_existing(&self) -> anyhow::Result<()> {
-        let path = self.at.as_deref().unwrap_or(self.rom.image());
+        let path = self.image();
         if !self.replace && path.symlink_metadata().is_ok() {
-            return Err(Error::Exists { path: path.to_owned() }.into());
+            let path = path.display();
+            bail!("{path} already exists: choose another name, or give --replace");
         }
         Ok(())
     }

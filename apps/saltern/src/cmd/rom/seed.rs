@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use saltern::policy::loose;
@@ -60,6 +60,15 @@ impl SeedArgs {
 }
 
 impl NewSeedArgs {
+    /// Removes the seed that was made for a ROM that could not be made: nothing else needs it. If
+    /// there is an image after all, the seed stays.
+    pub(super) fn undo(&self, image: &Path) {
+        let Some(path) = &self.generate_seed else { return };
+        if image.symlink_metadata().is_err() && std::fs::remove_file(path).is_ok() {
+            tell(format_args!("no ROM was made: its new seed {} is removed", path.display()));
+        }
+    }
+
     /// The seed; a new one once its backup is confirmed.
     pub(super) fn read(&self) -> anyhow::Result<Seed> {
         if let Some(seed) = self.existing.read()? {

@@ -157,6 +157,20 @@ fn whoever_makes_a_seed_is_asked_for_a_copy() {
     assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));
 }
 
+/// A seed without a ROM is a secret that nobody needs and somebody may find.
+#[test]
+fn a_rom_that_cannot_be_made_leaves_no_new_seed() {
+    let site = Site::new();
+    let (rom, seed) = (site.path("site.rom"), site.path("new.seed"));
+    let create = ["rom", "create", &rom, "--yes", "--generate-seed", &seed, "--size"];
+    let failed = run(&[&create[..], &["64TiB"]].concat(), "");
+    assert_eq!(failed.status.code(), Some(2), "{failed:?}");
+    assert!(stderr(&failed).contains("its new seed"), "{failed:?}");
+    assert!(!Path::new(&seed).exists() && !Path::new(&rom).exists());
+    assert_eq!(run(&[&create[..], &["1MiB"]].concat(), "").status.code(), Some(0));
+    assert!(Path::new(&seed).exists());
+}
+
 /// The manifest in shared memory could have been put there by anybody.
 #[test]
 fn detaching_removes_nothing_from_a_disk() {
