@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use saltern::Policy;
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
-use saltern_rom::{OpenRoms, Recheck};
+use saltern_rom::{OpenRoms, RomScrubber};
 use saltern_yescrypt::{HashString, Hasher, Setting};
 
-use crate::effort::{EffortArgs, explain};
+use crate::limits::{LimitArgs, explain};
 use crate::output::warn;
 
 /// Many hashes at once.
@@ -33,7 +33,7 @@ impl Many {
 
     /// Check whole ROMs in memory from time to time while the result lives, and report damage. What
     /// hashes read is checked in any case.
-    pub(crate) fn watch(&self) -> Option<Recheck> {
+    pub(crate) fn watch(&self) -> Option<RomScrubber> {
         self.roms.recheck(Policy::default().check_roms, |rom, error| {
             warn([format!("the ROM {}: {error}", rom.id())]);
         })
@@ -80,11 +80,11 @@ pub(crate) struct One {
 }
 
 impl One {
-    pub(crate) fn new(hasher: Hasher, roms: OpenRoms, effort: &EffortArgs) -> anyhow::Result<Self> {
+    pub(crate) fn new(hasher: Hasher, roms: OpenRoms, limits: &LimitArgs) -> anyhow::Result<Self> {
         let mut config = PoolConfig::default();
         // The hasher's limits bound the memory of the single hash.
         (config.threads, config.in_flight, config.memory) = (1, 1, u64::MAX);
-        config.level = effort.level()?.unwrap_or(config.level);
+        config.level = limits.level()?.unwrap_or(config.level);
         Ok(One { parts: Cell::new(Some((hasher, roms, config))), many: OnceCell::new() })
     }
 

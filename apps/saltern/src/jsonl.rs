@@ -168,7 +168,7 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
         .spawn(move || reader.read(&sender))
         .context("cannot start a thread for standard input")?;
     let tally = answers.run(&receiver);
-    warn(passwords.as_ref().map(Passwords::damage).unwrap_or_default());
+    warn(passwords.as_ref().map(Passwords::damaged_roms).unwrap_or_default());
     // Dropped only after all tickets have been processed.
     drop((computer, passwords));
     let tally = tally?;

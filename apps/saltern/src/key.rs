@@ -96,11 +96,11 @@ impl KeyArgs {
         Ok(keys?)
     }
 
-    /// The key for new strings: at most one. With `no_names`, strings do not name it.
-    pub(crate) fn read_for_new(&self, no_names: bool) -> anyhow::Result<KeySet> {
+    /// The key for new strings: at most one. With `omit_ids`, strings do not name it.
+    pub(crate) fn read_for_new(&self, omit_ids: bool) -> anyhow::Result<KeySet> {
         match (&self.named[..], &self.assume_unnamed_key) {
             ([], _) => self.read(),
-            ([one], None) if no_names => {
+            ([one], None) if omit_ids => {
                 let mut keys = self.read()?;
                 keys.assume_unnamed(keys.key(&one.id)?.clone());
                 Ok(keys)

@@ -5,7 +5,7 @@
 
 // To change … open …
 //     a subcommand                          cmd/<name>.rs, and its line in cmd.rs and below
-//     options of limits                     effort.rs
+//     options of limits                     limits.rs
 //     passwords, keys, descriptors          password.rs, secret.rs; key.rs; descriptor.rs
 //     streams of stored strings; entries    table.rs; entries.rs
 //     lines of JSON                         jsonl.rs, jsonl/request.rs, jsonl/answers.rs
@@ -16,11 +16,11 @@ mod cmd;
 mod compute;
 mod crypt3;
 mod descriptor;
-mod effort;
 mod entries;
 mod interrupt;
 mod jsonl;
 mod key;
+mod limits;
 mod new_file;
 mod output;
 mod password;

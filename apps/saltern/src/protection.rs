@@ -18,7 +18,7 @@ pub(crate) struct Protection {
 impl Protection {
     /// The keys and ROMs of these options.
     pub(crate) fn new(key: &KeyArgs, rom: &NewRomArgs) -> Self {
-        let unnamed_key = key.assumes_unnamed() || (rom.no_names() && key.is_given());
+        let unnamed_key = key.assumes_unnamed() || (rom.omit_ids() && key.is_given());
         Protection { key: key.is_given(), unnamed_key, rom: rom.is_given() }
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct RomArgs {
 
     /// Assume that strings that need a ROM and do not name it need this one
     ///
-    /// crypt(3) with a ROM makes such strings, and so does --no-names. This cannot be checked: if
+    /// crypt(3) with a ROM makes such strings, and so does --omit-ids. This cannot be checked: if
     /// they need another ROM of the same size, no password matches. --rom may name it as well.
     #[arg(long, value_name = "ROM", value_parser = RomName::parser())]
     assume_unnamed_rom: Option<RomName>,
@@ -74,7 +74,7 @@ pub(crate) struct NewRomArgs {
 
     /// Do not put the ROM's id and the key's name before the string
     #[arg(long, conflicts_with_all = ["masks", "setting"])]
-    no_names: bool,
+    omit_ids: bool,
 }
 
 /// When a ROM is read.
@@ -169,8 +169,8 @@ impl NewRomArgs {
     }
 
     /// Whether to leave out ids.
-    pub(crate) fn no_names(&self) -> bool {
-        self.no_names
+    pub(crate) fn omit_ids(&self) -> bool {
+        self.omit_ids
     }
 
     /// Attach the ROMs and decide how hashes with these parameters use them; sets their NROM if
@@ -202,7 +202,7 @@ impl NewRomArgs {
             }
             ([(held, one)], []) => {
                 params.nrom = blocks(one)?;
-                match self.no_names {
+                match self.omit_ids {
                     true => set.assume_unnamed(held.clone()),
                     false => set.activate(one.manifest().id())?,
                 }

@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::streams;
 
 /// How long to wait for input before checking signals and updating the progress line.
-const LOOK: Duration = Duration::from_millis(100);
+const REDRAW: Duration = Duration::from_millis(100);
 
 /// Bytes that are read or written at once.
 const BUFFER: usize = 64 << 10;
@@ -208,7 +208,7 @@ impl Input {
             if self.interrupt.came() || self.stop.get() {
                 return Err(io::Error::other("interrupted"));
             }
-            if self.shown.elapsed() >= LOOK {
+            if self.shown.elapsed() >= REDRAW {
                 self.progress.show();
                 self.shown = Instant::now();
             }
@@ -235,11 +235,11 @@ fn is_one_file(_: &File, _: &File) -> bool {
     false
 }
 
-/// Whether there is something to read, or an error to report, within [`LOOK`].
+/// Whether there is something to read, or an error to report, within [`REDRAW`].
 #[cfg(unix)]
 fn readable(file: &File) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let time = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+    let time = Timespec { tv_sec: 0, tv_nsec: REDRAW.subsec_nanos().into() };
     match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&time)) {
         Ok(ready) => ready > 0,
         Err(error) => error != rustix::io::Errno::INTR,

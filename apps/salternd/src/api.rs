@@ -6,6 +6,7 @@ mod fields;
 #[cfg(feature = "server")]
 mod openapi;
 mod problem;
+mod protocol;
 #[cfg(feature = "server")]
 mod refusal;
 #[cfg(feature = "server")]
@@ -16,7 +17,6 @@ mod request;
 mod route;
 #[cfg(feature = "server")]
 mod schema;
-mod words;
 
 pub use self::answer::{Checked, Completed, Completion, Counted, Counting, Freshness};
 pub use self::answer::{Hashed, Hashing, Rekeyed, Rekeying, Verdict, Verified};

@@ -53,13 +53,13 @@ pub(crate) trait Lines: Send + 'static {
 
 /// The site state and the client for a request, or for a line of one.
 #[derive(Clone)]
-pub(crate) struct Means {
+pub(crate) struct RequestContext {
     pub(crate) state: Arc<State>,
     pub(crate) current: Arc<Current>,
     pub(crate) client: Arc<Client>,
 }
 
-impl Means {
+impl RequestContext {
     /// The state and the client of a peer, as currently configured.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Means {
     pub(crate) fn of(state: &Arc<State>, peer: &Peer) -> Result<Self, Problem> {
         let current = state.ready()?;
         let client = Arc::clone(current.clients.of(peer)?);
-        Ok(Means { state: Arc::clone(state), current, client })
+        Ok(RequestContext { state: Arc::clone(state), current, client })
     }
 }
 
@@ -75,7 +75,7 @@ impl Means {
 /// even if nobody waits for it any more.
 pub(crate) struct Call {
     pub(crate) op: Op,
-    pub(crate) means: Means,
+    pub(crate) context: RequestContext,
     pub(crate) peer: Peer,
     pub(crate) received: Instant,
     /// The deadline set by a proxy that passed it on.
@@ -93,21 +93,21 @@ impl Call {
     /// *Forbidden* if the client may not do this; *overloaded* if it has sent too many requests.
     pub(crate) fn begin(
         op: Op,
-        means: Means,
+        context: RequestContext,
         peer: &Peer,
         received: Instant,
     ) -> Result<Self, Problem> {
-        means.client.may_ask(op.rights())?;
-        let _under_way = means.client.begin()?;
+        context.client.may_ask(op.rights())?;
+        let _under_way = context.client.begin()?;
         let (peer, timeout, trace) = (peer.clone(), None, None);
-        Ok(Call { op, means, peer, received, timeout, trace, ended: false, _under_way })
+        Ok(Call { op, context, peer, received, timeout, trace, ended: false, _under_way })
     }
 
     /// How much time is left of the deadlines of the request, the proxy and the site: the shortest
     /// counts.
     fn left(&self, asked: Option<u64>) -> Result<Duration, Problem> {
-        let of_policy = self.means.current.passwords.table().policy().deadline;
-        let of_site = of_policy.unwrap_or(self.means.current.timeout);
+        let of_policy = self.context.current.passwords.table().policy().deadline;
+        let of_site = of_policy.unwrap_or(self.context.current.timeout);
         let asked = asked.map(Duration::from_millis).into_iter().chain(self.timeout);
         let allowed = asked.fold(of_site, Duration::min);
         let left = allowed.saturating_sub(self.received.elapsed());
@@ -134,7 +134,7 @@ impl Call {
     /// Counts the problem for which the request, or a line of it, failed. Faults of the service or
     /// of its site are also logged as warnings.
     fn failed(&self, op: Op, problem: &Problem) {
-        let Means { state, client, .. } = &self.means;
+        let RequestContext { state, client, .. } = &self.context;
         state.metrics.problem(problem);
         if matches!(problem.kind, Kind::Internal | Kind::Unavailable) {
             let fields = [
@@ -163,7 +163,7 @@ impl Call {
     fn close(&mut self, outcome: &'static str, status: u16) {
         self.ended = true;
         let time = self.received.elapsed();
-        let Means { state, current, client } = &self.means;
+        let RequestContext { state, current, client } = &self.context;
         state.metrics.count(self.op, outcome, time);
         if current.log_requests {
             let fields: [(&str, Value); 6] = [
@@ -185,7 +185,7 @@ impl Drop for Call {
             return;
         }
         if std::thread::panicking() {
-            self.means.state.log.warn("panic", &[("op", json!(self.op.name()))]);
+            self.context.state.log.warn("panic", &[("op", json!(self.op.name()))]);
             return self.close("internal", 500);
         }
         self.close("gone", 499);

@@ -23,8 +23,8 @@
 //     the OpenAPI document                  api/schema.rs, api/openapi.rs
 //     what a request does; batches          handlers/single.rs; handlers/batch.rs; handlers/census.rs
 //     identity, rights, rates               site/clients.rs; site/rate.rs
-//     metrics; the log                      site/metrics.rs, site/exposition.rs; site/log.rs
-//     HTTP; connections; bodies; TLS        transport/http.rs; connection.rs, listen.rs, handshakes.rs, holders.rs; bodies.rs; tls.rs
+//     metrics; the log                      site/metrics.rs, site/prometheus.rs; site/log.rs
+//     HTTP; connections; bodies; TLS        transport/http.rs; connection.rs, listen.rs, handshakes.rs, quota.rs; body_budget.rs; tls.rs
 //     a key of salternd.toml                operation/config.rs; config/clients.rs, config/listen.rs
 //     start, reload, end; descriptors       operation/run.rs, open.rs, start.rs; descriptors.rs; memory.rs
 //     the client                            client.rs; body.rs

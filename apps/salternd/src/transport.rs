@@ -1,15 +1,15 @@
 //! Sockets, TLS and HTTP/1.1.
 
-mod bodies;
+mod body_budget;
 mod connection;
 mod handshakes;
-mod holders;
 mod http;
 mod limits;
 mod lines;
 mod listen;
-mod patient;
+mod quota;
 mod tls;
+mod write_timeout;
 
 pub(crate) use self::handshakes::HANDSHAKES;
 pub(crate) use self::http::Service;

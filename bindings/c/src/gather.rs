@@ -11,7 +11,7 @@
 //! call waits.
 #![allow(unsafe_code, reason = "the inputs of calls that wait in other threads")]
 
-mod crew;
+mod coalescer;
 
 use std::cell::Cell;
 use std::ffi::c_char;
@@ -23,7 +23,7 @@ use saltern_yescrypt::hazmat::{Derivation, MAX_LANES, derive_many};
 use saltern_yescrypt::params::CheckedParams;
 use saltern_yescrypt::rom::RomView;
 
-use self::crew::{Crew, Next, Partner};
+use self::coalescer::{Coalescer, Next, Partner};
 use crate::arena::Memory;
 use crate::boundary::guard;
 use crate::processors::processors;
@@ -76,7 +76,7 @@ pub(crate) fn compute(mut job: Job<'_>, mut memory: Memory<'_>) -> Result<(), Er
     if !light || is_only_thread() || INSIDE.replace(true) {
         return alone(&mut job, &mut memory);
     }
-    let together = crew().and_then(|crew| join(crew, &mut job, &mut memory));
+    let together = coalescer().and_then(|coalescer| join(coalescer, &mut job, &mut memory));
     // Nor is there a group whose failure would be that of another call.
     let result = together.unwrap_or_else(|| alone(&mut job, &mut memory));
     INSIDE.set(false);
@@ -85,7 +85,11 @@ pub(crate) fn compute(mut job: Job<'_>, mut memory: Memory<'_>) -> Result<(), Er
 
 /// Computes a job together with waiting ones, or waits itself. `None` if it has to be computed
 /// alone: there is no seat, or its group has failed.
-fn join(crew: &Crew, job: &mut Job<'_>, memory: &mut Memory<'_>) -> Option<Result<(), Error>> {
+fn join(
+    coalescer: &Coalescer,
+    job: &mut Job<'_>,
+    memory: &mut Memory<'_>,
+) -> Option<Result<(), Error>> {
     let shape = Shape {
         params: job.params,
         rom: job.rom.map(|rom| (rom.as_ptr().addr(), rom.len())),
@@ -94,13 +98,13 @@ fn join(crew: &Crew, job: &mut Job<'_>, memory: &mut Memory<'_>) -> Option<Resul
     let seated = Seated { shape, password: job.password, salt: job.salt, out: &raw mut *job.out };
     // If the number of processors is unknown, no call waits for one.
     let most = processors().unwrap_or(usize::MAX);
-    match crew.join(&seated, job.params.degree(), most) {
+    match coalescer.join(&seated, job.params.degree(), most) {
         Next::Done => Some(Ok(())),
         Next::Alone => None,
         Next::Lead(partners) => {
             let begun = Instant::now();
             let result = guard(Err(Error::Panicked), || lead(job, &partners, memory));
-            crew.finish(&partners, result.is_ok(), begun.elapsed(), most);
+            coalescer.finish(&partners, result.is_ok(), begun.elapsed(), most);
             let others = partners[0].is_some();
             if result.is_err() && others { None } else { Some(result) }
         }
@@ -137,13 +141,13 @@ fn lead(
 }
 
 /// The calls of this process.
-fn crew() -> Option<&'static Crew> {
-    static FIRST: Crew = Crew::new();
-    static CREW: AtomicPtr<Crew> = AtomicPtr::new((&raw const FIRST).cast_mut());
+fn coalescer() -> Option<&'static Coalescer> {
+    static FIRST: Coalescer = Coalescer::new();
+    static COALESCER: AtomicPtr<Coalescer> = AtomicPtr::new((&raw const FIRST).cast_mut());
     static WATCHED: AtomicBool = AtomicBool::new(false);
     /// A forked process has no other threads: calls that waited in the parent do not wait here.
     extern "C" fn forked() {
-        CREW.store(std::ptr::null_mut(), Ordering::Relaxed);
+        COALESCER.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
     if !WATCHED.load(Ordering::Relaxed) {
         // SAFETY: the handler stores a pointer, and the library is never unloaded.
@@ -153,13 +157,13 @@ fn crew() -> Option<&'static Crew> {
             return None;
         }
     }
-    let there = CREW.load(Ordering::Acquire);
+    let there = COALESCER.load(Ordering::Acquire);
     // SAFETY: it is the first one, or one of those below, and none of them is ever freed.
-    if let Some(crew) = unsafe { there.as_ref() } {
-        return Some(crew);
+    if let Some(coalescer) = unsafe { there.as_ref() } {
+        return Some(coalescer);
     }
     let new = Box::into_raw(forked_crew()?);
-    let changed = CREW.compare_exchange(there, new, Ordering::AcqRel, Ordering::Acquire);
+    let changed = COALESCER.compare_exchange(there, new, Ordering::AcqRel, Ordering::Acquire);
     if let Err(other) = changed {
         // SAFETY: no other thread has seen the new one; the other one is never freed.
         return unsafe {
@@ -174,8 +178,8 @@ fn crew() -> Option<&'static Crew> {
 /// New calls, apart from the frame of [`compute`], since they take kilobytes.
 #[cold]
 #[inline(never)]
-fn forked_crew() -> Option<Box<Crew>> {
-    crate::boundary::boxed(Crew::new())
+fn forked_crew() -> Option<Box<Coalescer>> {
+    crate::boundary::boxed(Coalescer::new())
 }
 
 /// Whether the C library (since glibc 2.32) knows that there is no other thread.

@@ -9,7 +9,7 @@
 //     a C function                          its folder here, its header in include/, its name in link/*.symbols (for
 //                                           crypt(3): link/crypt.c, crypt.map); the dump for tests/c/abi.rs; docs/c.md
 //     the boundary of every function        boundary.rs; reserve.rs (memory when malloc fails)
-//     calls that wait at the same time      gather.rs, gather/crew.rs; arena.rs (memory)
+//     calls that wait at the same time      gather.rs, gather/coalescer.rs; arena.rs (memory)
 //     linking and installing                scripts/install
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::missing_safety_doc, reason = "the headers say what callers guarantee")]

@@ -45,11 +45,11 @@ fn mix<V: Function, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) ->
     let a = a.add(x).add(b);
     let d = d.xor_rotate(a, r1);
     let c = c.add(d);
-    let b = b.xor_rotate(c, r2).together();
+    let b = b.xor_rotate(c, r2).schedule_barrier();
     let a = a.add(y).add(b);
     let d = d.xor_rotate(a, r3);
     let c = c.add(d);
-    let b = b.xor_rotate(c, r4).together();
+    let b = b.xor_rotate(c, r4).schedule_barrier();
     [a, b, c, d]
 }
 

@@ -62,9 +62,9 @@ pub enum Error {
     /// Only some of the threads could be started.
     NoThread {
         /// How many were started.
-        started: u64,
+        started: usize,
         /// How many there were to be.
-        wanted: u64,
+        wanted: usize,
     },
     /// The computation panicked: a defect in this library or in the code that reads ROMs for it.
     Panicked,

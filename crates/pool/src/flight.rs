@@ -25,7 +25,7 @@ pub(crate) const TAGS: usize = MAX_SETS * MAX_LANES;
 
 /// Buffers for one read, and its state.
 #[derive(Default)]
-struct Set {
+struct ReadBuffers {
     /// The ROM's place in the shape's list.
     rom: usize,
     buffers: [Option<BlockBuffer>; MAX_LANES],
@@ -85,9 +85,9 @@ fn sets_of(shape: &Shape, rom: usize) -> usize {
 }
 
 /// A place for a group in flight.
-pub(crate) struct Place {
+pub(crate) struct Slot {
     group: Option<Group>,
-    sets: Vec<Set>,
+    sets: Vec<ReadBuffers>,
     /// The buffers that it has; empty for none.
     pub(crate) layout: Layout,
     /// Reads under way.
@@ -125,10 +125,10 @@ pub(crate) struct Ended {
     checked: usize,
 }
 
-impl Place {
+impl Slot {
     pub(crate) fn new(index: usize) -> Self {
         let (sets, layout) = (Vec::new(), Layout::default());
-        Place { group: None, sets, layout, under_way: 0, tag: index * TAGS, dirty: false }
+        Slot { group: None, sets, layout, under_way: 0, tag: index * TAGS, dirty: false }
     }
 
     /// Hashes in it.
@@ -243,7 +243,7 @@ impl Place {
             count /= 2;
         }
         let lanes = self.layout.lanes;
-        let whole = |set: &Set| set.buffers[..lanes].iter().all(Option::is_some);
+        let whole = |set: &ReadBuffers| set.buffers[..lanes].iter().all(Option::is_some);
         let made = self.sets.len() == self.layout.sets.len() && self.sets.iter().all(whole);
         if reads && !made {
             self.make_sets(reader)?;
@@ -264,7 +264,7 @@ impl Place {
                 *buffer = Some(made);
             }
             let ids = std::array::from_fn(|lane| ids[lane]);
-            self.sets.push(Set { rom, buffers, ids, ..Set::default() });
+            self.sets.push(ReadBuffers { rom, buffers, ids, ..ReadBuffers::default() });
         }
         reader.keep(self.tag, &ids)
     }
@@ -344,7 +344,8 @@ impl Place {
         let mut full = [false; MAX_ROMS];
         for _ in 0..group.deferred.len() {
             let Some(read) = group.deferred.pop() else { break };
-            let free = |set: &Set| set.rom == read.rom && set.read.is_none() && set.missing == 0;
+            let free =
+                |set: &ReadBuffers| set.rom == read.rom && set.read.is_none() && set.missing == 0;
             let Some(index) = self.sets.iter().position(free).filter(|_| !full[read.rom]) else {
                 full[read.rom] = true;
                 group.deferred.push(read)?;
@@ -432,7 +433,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.forget();
         self.clear_sets();

@@ -16,7 +16,7 @@ pub(crate) struct Item {
     pub(crate) password: Zeroizing<Vec<u8>>,
     /// As it goes into the KDF.
     pub(crate) salt: Zeroizing<Vec<u8>>,
-    doubt: Doubt,
+    needs_rom_check: NeedsRomCheck,
     /// The function that computes it, if it is a task and not a hash.
     pub(crate) task: Option<Run>,
     reply: Option<Reply>,
@@ -27,7 +27,7 @@ pub(crate) type Run = Box<dyn FnOnce() -> Outcome + Send>;
 
 /// Whether these bytes must not be answered before the reads from ROMs have been checked; `None`
 /// means always.
-pub(crate) type Doubt = Option<Box<dyn Fn(&[u8]) -> bool + Send>>;
+pub(crate) type NeedsRomCheck = Option<Box<dyn Fn(&[u8]) -> bool + Send>>;
 
 /// An item taken from the queue, with what is needed to put it back.
 pub(crate) type Queued = Taken<Arc<Shape>, Item>;
@@ -40,10 +40,10 @@ impl Item {
     pub(crate) fn new(
         password: Zeroizing<Vec<u8>>,
         salt: Zeroizing<Vec<u8>>,
-        doubt: Doubt,
+        needs_rom_check: NeedsRomCheck,
         reply: Reply,
     ) -> Self {
-        Item { password, salt, doubt, task: None, reply: Some(reply) }
+        Item { password, salt, needs_rom_check, task: None, reply: Some(reply) }
     }
 
     /// An item that a function computes.
@@ -54,7 +54,7 @@ impl Item {
     }
 
     pub(crate) fn is_doubtful(&self, output: &[u8]) -> bool {
-        self.doubt.as_ref().is_none_or(|doubt| doubt(output))
+        self.needs_rom_check.as_ref().is_none_or(|needs_rom_check| needs_rom_check(output))
     }
 
     /// Ends it.

@@ -1,6 +1,5 @@
 //! The pool: submissions and queries.
 
-use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -11,7 +10,7 @@ use saltern_yescrypt::{HashString, Hasher, Setting, hazmat::Plan};
 
 use crate::config::PoolConfig;
 use crate::error::Error;
-use crate::item::{Doubt, Item, Outcome};
+use crate::item::{Item, NeedsRomCheck, Outcome};
 use crate::ledger::Need;
 use crate::shape::{Derive, Shape};
 use crate::shared::{Shared, Submission, lock};
@@ -19,7 +18,7 @@ use crate::stats::PoolStats;
 use crate::task::Task;
 use crate::terms::Terms;
 use crate::ticket::{Answer, Answers, BatchTicket, OneTicket, Ticket};
-use crate::{flight::Layout, pages, worker};
+use crate::{flight::Layout, own, pages, worker};
 
 /// Threads that compute hashes within a memory budget, in the order of their deadlines.
 ///
@@ -89,9 +88,8 @@ use crate::{flight::Layout, pages, worker};
 /// works.
 pub struct Pool {
     shared: Arc<Shared>,
-    /// None if the system refused to start the first one.
     threads: Vec<JoinHandle<()>>,
-    /// Held by the caller who computes, if there are no threads.
+    /// Held by the caller who computes, if no thread could be started.
     here: Mutex<()>,
 }
 
@@ -100,7 +98,7 @@ struct Prepared<T> {
     shape: Arc<Shape>,
     password: Zeroizing<Vec<u8>>,
     salt: Zeroizing<Vec<u8>>,
-    doubt: Doubt,
+    needs_rom_check: NeedsRomCheck,
     finish: Finish<T>,
 }
 
@@ -118,21 +116,19 @@ impl Pool {
     pub fn new(config: PoolConfig) -> Result<Self, Error> {
         config.check()?;
         let shared = Arc::new(Shared::new(config));
-        let mut pool = Pool { shared, threads: Vec::new(), here: Mutex::new(()) };
-        for me in 0..pool.shared.config.threads {
+        let mut pool = Pool { shared, threads: Vec::new(), here: Mutex::default() };
+        let wanted = pool.shared.config.threads;
+        for me in 0..wanted {
             let shared = Arc::clone(&pool.shared);
             let thread = std::thread::Builder::new().name(format!("saltern-{me}"));
             let thread = thread.spawn(move || {
-                OWN.set(Some((Arc::as_ptr(&shared).addr(), me)));
+                own::enter(&shared, me);
                 worker::run(&shared, me);
             });
             match thread {
                 Ok(thread) => pool.threads.push(thread),
                 Err(_) if me == 0 => return Ok(pool),
-                Err(_) => {
-                    let wanted = pool.shared.config.threads as u64;
-                    return Err(Error::NoThread { started: me as u64, wanted });
-                }
+                Err(_) => return Err(Error::NoThread { started: me, wanted }),
             }
         }
         pool.shared.await_ready()?;
@@ -142,16 +138,8 @@ impl Pool {
     /// Puts items into the queue. Without threads they are computed here and now.
     fn enqueue(&self, terms: Terms, items: Vec<Submission>) -> Result<u64, Error> {
         let batch = self.shared.submit(terms, items)?;
-        let own = Some((Arc::as_ptr(&self.shared).addr(), 0));
-        // What an answer submits is computed by whoever computed the answer.
-        if self.threads.is_empty() && OWN.get() != own {
-            let _one = lock(&self.here);
-            let before = OWN.replace(own);
-            let done = worker::run_here(&self.shared);
-            OWN.set(before);
-            if done.is_err() {
-                self.shared.close();
-            }
+        if self.threads.is_empty() {
+            own::compute_here(&self.shared, &self.here);
         }
         Ok(batch)
     }
@@ -281,7 +269,7 @@ impl Pool {
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
                 let (shape, finish) = (shape.clone()?, Box::new(Ok));
-                Ok(Prepared { shape, password, salt, doubt: None, finish })
+                Ok(Prepared { shape, password, salt, needs_rom_check: None, finish })
             };
             items.into_iter().map(item).collect()
         })
@@ -387,7 +375,7 @@ impl Pool {
         let finish =
             move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, fixed(&hash)?)?);
         let (password, finish) = (copy(password), Box::new(finish));
-        Ok(Prepared { shape, password, salt, doubt: None, finish })
+        Ok(Prepared { shape, password, salt, needs_rom_check: None, finish })
     }
 
     /// Prepares a hash under a setting that is given as text.
@@ -413,9 +401,9 @@ impl Pool {
         let matches = move |hash: &[u8]| Ok(hasher.matches(&stored, fixed(hash)?)?);
         let matches = Arc::new(matches);
         let again = Arc::clone(&matches);
-        let doubt: Doubt = Some(Box::new(move |hash| again(hash) != Ok(true)));
+        let needs_rom_check: NeedsRomCheck = Some(Box::new(move |hash| again(hash) != Ok(true)));
         let finish = Box::new(move |hash: Zeroizing<Vec<u8>>| matches(&hash));
-        Ok(Prepared { shape, password, salt, doubt, finish })
+        Ok(Prepared { shape, password, salt, needs_rom_check, finish })
     }
 
     /// The shape of what a hasher plans, and the salt.
@@ -466,20 +454,14 @@ fn queued<T: Send + 'static>(
     answers: &Arc<Answers<T>>,
     index: usize,
 ) -> Submission {
-    let Prepared { shape, password, salt, doubt, finish } = prepared;
+    let Prepared { shape, password, salt, needs_rom_check, finish } = prepared;
     let answers = Arc::clone(answers);
     // The answer arrives in every case: somebody waits for it.
     let reply = move |outcome: Outcome| {
         let answer = catch_unwind(AssertUnwindSafe(move || outcome.and_then(finish)));
         answers.put(index, answer.unwrap_or(Err(Error::Panicked)));
     };
-    (shape, Item::new(password, salt, doubt, Box::new(reply)))
-}
-
-thread_local! {
-    /// The pool that this thread belongs to, by its address, and the thread's number. What the
-    /// standard library knows of a thread would be allocated for one that it has not begun.
-    static OWN: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
+    (shape, Item::new(password, salt, needs_rom_check, Box::new(reply)))
 }
 
 impl Drop for Pool {
@@ -490,10 +472,9 @@ impl Drop for Pool {
             return;
         }
         self.shared.close();
-        let own = Arc::as_ptr(&self.shared).addr();
         for (me, thread) in self.threads.drain(..).enumerate() {
             // A future's waker runs in a thread of the pool, and may hold the last reference to it.
-            if OWN.get() != Some((own, me)) {
+            if !own::is(&self.shared, me) {
                 let _ = thread.join();
             }
         }

@@ -12,7 +12,7 @@ use saltern_yescrypt::{Workspace, hazmat, hazmat::Advance};
 
 use crate::config::{WipePolicy, bind};
 use crate::error::{Error, Fault};
-use crate::flight::{Ended, Layout, Place, TAGS};
+use crate::flight::{Ended, Layout, Slot, TAGS};
 use crate::item::{Queued, end_all};
 use crate::ledger::{Admission, Arena, Need};
 use crate::queue::Lead;
@@ -29,7 +29,7 @@ struct Worker<'p> {
     /// Its number.
     me: usize,
     reader: Reader,
-    places: Vec<Place>,
+    places: Vec<Slot>,
     /// It has been woken, and has not looked for work since.
     waking: bool,
     /// Groups begun.
@@ -107,7 +107,7 @@ impl<'p> Worker<'p> {
     }
 
     fn new(shared: &'p Shared, me: usize) -> Result<Self, Error> {
-        let places = (0..shared.config.in_flight).map(Place::new).collect();
+        let places = (0..shared.config.in_flight).map(Slot::new).collect();
         let (reader, busy_since) = (Reader::new(open(shared)?), Instant::now());
         let (age, waking, ended) = (0, false, Vec::new());
         Ok(Worker { shared, me, reader, places, waking, age, busy_since, ended })
@@ -184,7 +184,7 @@ impl<'p> Worker<'p> {
             let _ = catch_unwind(AssertUnwindSafe(end));
         }
         self.reader.replace(|| open(self.shared));
-        self.places.iter_mut().for_each(Place::abandon);
+        self.places.iter_mut().for_each(Slot::abandon);
         let mut state = lock(&self.shared.state);
         state.ledger.abandon(self.me);
         self.shared.feed(&state);
@@ -332,7 +332,7 @@ impl<'p> Worker<'p> {
             // Without reads the group ends before anything else begins.
             return places().next().map(|(index, _)| (index, wanted));
         }
-        let flying: usize = self.places.iter().map(Place::len).sum();
+        let flying: usize = self.places.iter().map(Slot::len).sum();
         let wanted = wanted.min(self.places.len().saturating_sub(flying));
         let layout = Layout::new(&lead.shape, wanted);
         let fitting = places().find(|(_, place)| place.layout.holds(&layout));
@@ -450,7 +450,7 @@ impl<'p> Worker<'p> {
             return;
         }
         if self.shared.config.wipe != WipePolicy::OnDrop {
-            self.places.iter_mut().for_each(Place::wipe);
+            self.places.iter_mut().for_each(Slot::wipe);
         }
         let state = lock(&self.shared.state);
         let holds = self.holds_buffers();

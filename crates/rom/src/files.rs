@@ -1,8 +1,8 @@
 //! Images, manifests and tables in files: found, opened once, and written atomically.
 
+pub(crate) mod destination;
+pub(crate) mod file_checks;
 pub(crate) mod image;
-pub(crate) mod kept;
-pub(crate) mod opened;
-pub(crate) mod place;
-pub(crate) mod regular;
+pub(crate) mod located;
+pub(crate) mod manifest_file;
 pub(crate) mod staged;

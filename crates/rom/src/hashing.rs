@@ -4,5 +4,5 @@ pub(crate) mod checked;
 pub(crate) mod direct;
 pub(crate) mod open_rom;
 pub(crate) mod open_roms;
-pub(crate) mod recheck;
+pub(crate) mod scrubber;
 pub(crate) mod source;

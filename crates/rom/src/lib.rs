@@ -32,12 +32,12 @@
 
 // To change … open …
 //     creating, attaching, removing         operations/create.rs, attach.rs, remove.rs
-//     the manifest; the id and chunk sums   format/manifest.rs, files/kept.rs; format/identity.rs, sums.rs
+//     the manifest; the id and chunk sums   format/manifest.rs, files/manifest_file.rs; format/identity.rs, sums.rs
 //     pages, mappings, control groups       system/pages.rs, memory.rs, groups.rs; map.rs, sysv.rs; elsewhere/ (not Linux)
-//     which files are trusted               files/opened.rs, regular.rs
+//     which files are trusted               files/located.rs, file_checks.rs
 //     files that appear whole               files/staged.rs
 //     a medium read while hashes run        hashing/direct.rs; hashing/source.rs, source/ring.rs, source/threads.rs
-//     checks while hashes run               hashing/checked.rs; hashing/recheck.rs
+//     checks while hashes run               hashing/checked.rs; hashing/scrubber.rs
 
 mod error;
 mod files;
@@ -60,18 +60,18 @@ pub use format::paths::UPSTREAM_KEY;
 pub use hashing::direct::RomFile;
 pub use hashing::open_rom::OpenRom;
 pub use hashing::open_roms::OpenRoms;
-pub use hashing::recheck::Recheck;
+pub use hashing::scrubber::RomScrubber;
 pub use hashing::source::{Backend, RomReaders};
 #[cfg(unix)]
 pub use operations::attach::attach_descriptor;
 pub use operations::attach::{Access, AttachOptions, Attached, ImagePlace, Lock, attach};
 pub use operations::check::{check, rebuild_sums, recompute, verify};
 pub use operations::copy::{CopyOptions, adopt, copy};
-pub use operations::create::{Create, FillIn};
+pub use operations::create::{ComputeIn, Create};
 pub use operations::list::{Cleaned, Found, State, clean, list};
 pub use operations::remove::{detach, remove, set_immutable};
 pub use operations::seed::Seed;
-pub use progress::{Progress, Stage, Watch, unwatched};
+pub use progress::{Progress, Stage, Watch, no_progress};
 pub use saltern_yescrypt::rom::RomId;
 pub use system::buffer::DirectBuffer;
 pub use system::filesystem::is_in_memory;

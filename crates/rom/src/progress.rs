@@ -55,7 +55,7 @@ pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 /// saltern_rom::verify(&path, None, &saltern_rom::unwatched)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn unwatched(_: Progress) -> ControlFlow<()> {
+pub fn no_progress(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms};
-use saltern_rom::{AttachOptions, Backend, Create, Recheck, RomFile, RomReaders, Seed, attach};
+use saltern_rom::{AttachOptions, Backend, Create, RomFile, RomReaders, RomScrubber, Seed, attach};
 use saltern_testing::skipped;
 use saltern_yescrypt::{
     Limits, Params,
@@ -120,7 +120,7 @@ fn without_io_uring_threads_read_and_the_result_is_the_same() {
 fn a_forked_process_waits_for_no_thread_of_its_parent() {
     let (_directory, path) = image();
     let rom = Arc::new(attach(&path, &AttachOptions::new()).unwrap());
-    let recheck = Recheck::start(vec![rom], Duration::from_secs(3600), |_, _| {}).unwrap();
+    let recheck = RomScrubber::start(vec![rom], Duration::from_secs(3600), |_, _| {}).unwrap();
     let taken = Arc::new(Mutex::new(Some(recheck)));
     let in_child = taken.clone();
     let run = move || {

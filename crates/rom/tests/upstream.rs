@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use saltern_rom::{
-    AttachOptions, Attached, Create, Location, Manifest, Seed, adopt, attach, recompute, remove,
-    unwatched,
+    AttachOptions, Attached, Create, Location, Manifest, Seed, adopt, attach, no_progress,
+    recompute, remove,
 };
 use saltern_testing::hex::hex;
 use saltern_testing::skipped;
@@ -123,9 +123,9 @@ fn images_and_hashes_are_the_same_in_both_directions() {
         assert!(std::fs::read(&theirs).unwrap() == std::fs::read(&ours).unwrap(), "{case:?}");
 
         // Theirs here.
-        let adopted = adopt(&theirs, &rom_params(case), None, None, &unwatched).unwrap();
+        let adopted = adopt(&theirs, &rom_params(case), None, None, &no_progress).unwrap();
         assert_eq!(adopted.hash, manifest.hash);
-        recompute(&theirs, None, &seed, 2, &unwatched).unwrap();
+        recompute(&theirs, None, &seed, 2, &no_progress).unwrap();
         let attached = Arc::new(attach(&theirs, &AttachOptions::new()).unwrap());
         // Ours there.
         for setting in settings(case) {
@@ -155,7 +155,7 @@ fn segments_are_shared_in_both_directions() {
     let mut create = Create::new(rom_params(case), &seed);
     create.location = Location::Sysv { key };
     assert!(matches!(create.file(&path), Err(saltern_rom::Error::Exists { .. })));
-    let adopted = adopt(&path, &rom_params(case), Some(key), None, &unwatched).unwrap();
+    let adopted = adopt(&path, &rom_params(case), Some(key), None, &no_progress).unwrap();
     assert_eq!(adopted, Manifest::read(&path).unwrap());
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert!(attached.as_bytes() == private.as_bytes());

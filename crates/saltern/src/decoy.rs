@@ -2,7 +2,7 @@
 
 use saltern_blake2::{Error as Blake2, blake2b};
 
-use crate::class::specimen;
+use crate::cost_class::example;
 use crate::error::Error;
 use crate::policy::{Policy, Secret, read_key};
 use crate::scheme::Scheme;
@@ -31,11 +31,11 @@ impl Decoys {
         let (mut costs, mut sum) = (Vec::new(), 0);
         for cost in &policy.decoy.costs {
             sum = cost.share.saturating_add(sum);
-            costs.push((sum, specimen(&cost.like)?));
+            costs.push((sum, example(&cost.like)?));
         }
         let last = match costs.pop() {
             Some(last) => last,
-            None => (1, specimen(new)?),
+            None => (1, example(new)?),
         };
         Ok(Decoys { choice, costs, last })
     }
@@ -65,7 +65,7 @@ fn choice(key: &Secret) -> Result<blake2b::Params, Blake2> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::class::label;
+    use crate::cost_class::key;
     use crate::policy::{DecoyCost, KeySource};
 
     /// The distribution of costs over unknown accounts is that of the table: chi-squared over three
@@ -83,12 +83,12 @@ mod tests {
         policy.decoy.costs =
             shares.map(|(share, like)| DecoyCost { like: like.to_owned(), share }).to_vec();
         let decoys = Decoys::new(&policy, "", &mut Vec::new()).unwrap();
-        let labels = shares.map(|(_, like)| label(&specimen(like).unwrap()));
+        let labels = shares.map(|(_, like)| key(&example(like).unwrap()));
         let mut counts = [0_u32; 3];
         for number in 0..20_000_u32 {
             let account = format!("user{number}");
-            let cost = label(decoys.of(account.as_bytes()));
-            assert_eq!(cost, label(decoys.of(account.as_bytes())));
+            let cost = key(decoys.of(account.as_bytes()));
+            assert_eq!(cost, key(decoys.of(account.as_bytes())));
             counts[labels.iter().position(|label| *label == cost).unwrap()] += 1;
         }
         let squares = shares.iter().zip(counts).map(|((share, _), count)| {

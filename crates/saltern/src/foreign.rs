@@ -72,7 +72,7 @@ impl Foreign {
 
 /// The setting with this text, as written between the braces of `{over=…}`.
 pub(crate) fn setting(text: &str) -> Result<Arc<dyn Setting>, Error> {
-    let setting = specimen(text)?.setting;
+    let setting = example(text)?.setting;
     // There is one spelling each: the text must equal what would be written. A brace, which some
     // schemes allow in salts, would end it too soon.
     let plain = !text.contains('}') && setting.to_string() == text;
@@ -80,34 +80,34 @@ pub(crate) fn setting(text: &str) -> Result<Arc<dyn Setting>, Error> {
 }
 
 /// A string with the setting of this text, and some digest.
-pub(crate) fn specimen(text: &str) -> Result<Foreign, Error> {
-    let complete = |scheme: &Known| (scheme.parse)(&(scheme.complete)(text)?);
+pub(crate) fn example(text: &str) -> Result<Foreign, Error> {
+    let complete = |scheme: &LegacyScheme| (scheme.parse)(&(scheme.complete)(text)?);
     SCHEMES.iter().find_map(complete).unwrap_or(Err(UNKNOWN))
 }
 
 const UNKNOWN: Error =
     Error::malformed("{over=…}", "the setting of a scheme that this build knows");
 
-struct Known {
+struct LegacyScheme {
     /// A string; `None` for one of another scheme.
     parse: fn(&str) -> Option<Result<Foreign, Error>>,
     /// A string with this setting and some digest; `None` for settings of another scheme.
     complete: fn(&str) -> Option<String>,
 }
 
-const SCHEMES: &[Known] = &[
+const SCHEMES: &[LegacyScheme] = &[
     #[cfg(feature = "argon2")]
-    Known { parse: argon2::parse, complete: argon2::complete },
+    LegacyScheme { parse: argon2::parse, complete: argon2::complete },
     #[cfg(feature = "bcrypt")]
-    Known { parse: bcrypt::parse, complete: bcrypt::complete },
+    LegacyScheme { parse: bcrypt::parse, complete: bcrypt::complete },
     #[cfg(feature = "sha-crypt")]
-    Known { parse: sha_crypt::parse, complete: sha_crypt::complete },
+    LegacyScheme { parse: sha_crypt::parse, complete: sha_crypt::complete },
     #[cfg(feature = "pbkdf2")]
-    Known { parse: pbkdf2::parse, complete: pbkdf2::complete },
+    LegacyScheme { parse: pbkdf2::parse, complete: pbkdf2::complete },
     #[cfg(feature = "digest")]
-    Known { parse: digest::parse, complete: digest::complete },
+    LegacyScheme { parse: digest::parse, complete: digest::complete },
     #[cfg(feature = "libcrypt")]
-    Known { parse: libcrypt::parse, complete: libcrypt::complete },
+    LegacyScheme { parse: libcrypt::parse, complete: libcrypt::complete },
 ];
 
 /// Checks that what the schemes need is available: the machine's libcrypt, if it is accepted.

@@ -34,37 +34,37 @@
 // To change … open …
 //     the steps of a login; waiting         passwords.rs; ticket.rs
 //     which strings are outdated            rehash.rs; strength.rs
-//     an old scheme                         foreign/<name>.rs, its lines in foreign.rs, scheme.rs, known.rs, Cargo.toml
-//     names and prefixes of strings         known.rs; stored.rs
+//     an old scheme                         foreign/<name>.rs, its lines in foreign.rs, scheme.rs, formats.rs, Cargo.toml
+//     names and prefixes of strings         formats.rs; stored.rs
 //     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
 //     errors of a policy and their places   invalid.rs; policy/document.rs
-//     key files; ROMs of a policy           policy/key_file.rs; site.rs; watch.rs
-//     the cost of unknown accounts          decoy.rs; class.rs
+//     key files; ROMs of a policy           policy/key_file.rs; site.rs; scrubber.rs
+//     the cost of unknown accounts          decoy.rs; cost_class.rs
 //     tables without passwords              table.rs; table/census.rs; table/lines.rs, table/bounded.rs
 //     JSON that is wiped                    json.rs, json/fields.rs
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod class;
+mod cost_class;
 mod decoy;
 mod error;
 mod foreign;
+mod formats;
 mod invalid;
 #[cfg(feature = "json")]
 #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
 pub mod json;
-mod known;
 mod passwords;
 pub mod policy;
 mod prepared;
 mod rehash;
 mod scheme;
+mod scrubber;
 mod site;
 mod stored;
 mod strength;
 pub mod table;
 mod task;
 mod ticket;
-mod watch;
 
 pub use self::error::{Error, ErrorKind};
 pub use self::passwords::{Outcome, Passwords, Update};

@@ -14,11 +14,11 @@ use crate::foreign;
 use crate::policy::Policy;
 use crate::prepared::{Parts, Prepared};
 use crate::rehash::Reasons;
-use crate::site::Successor;
+use crate::scrubber::SiteScrubber;
+use crate::site::Replacement;
 use crate::stored::{Hash, Stored, locked, wrapped};
 use crate::table::Table;
 use crate::ticket::Ticket;
-use crate::watch::Watch;
 
 /// Hashing and verifying under one policy: one value for a whole program, shared by all threads.
 /// Clones are cheap and share everything.
@@ -49,7 +49,7 @@ pub struct Passwords {
 struct Inner {
     prepared: Prepared,
     pool: Arc<Pool>,
-    watch: Watch,
+    watch: SiteScrubber,
 }
 
 impl Inner {
@@ -120,9 +120,10 @@ impl Passwords {
     /// begun here end under the old policy.
     ///
     /// Keys are read again. ROMs that are already in memory, with the same entry in the policy,
-    /// stay where they are, unless one of them has been found damaged ([`Passwords::damage`]). The
-    /// threads and their memory are reused, unless [`Policy::pool`] has changed: then new ones
-    /// exist beside the old ones until the calls that began here have ended.
+    /// stay where they are, unless one of them has been found damaged
+    /// ([`Passwords::damaged_roms`]). The threads and their memory are reused, unless
+    /// [`Policy::pool`] has changed: then new ones exist beside the old ones until the calls that
+    /// began here have ended.
     ///
     /// ```
     /// use saltern::{Passwords, Policy, policy::Params};
@@ -138,7 +139,7 @@ impl Passwords {
     /// Those of [`Passwords::new`]. Nothing changes then.
     pub fn renew(&self, policy: Policy) -> Result<Self, Error> {
         // Damaged ROMs are attached again.
-        let sound = self.damage().is_empty().then(|| &self.table().site);
+        let sound = self.damaged_roms().is_empty().then(|| &self.table().site);
         let prepared = Prepared::beside(&policy, sound)?;
         let (present, asked) = (&self.inner.pool, prepared.pool_config());
         let pool = match serves(present.config(), &asked) {
@@ -153,7 +154,7 @@ impl Passwords {
     #[must_use]
     pub fn in_pool(prepared: &Prepared, pool: Arc<Pool>) -> Self {
         let within = prepared.table().policy().deadline;
-        let watch = Watch::start(&prepared.table().site);
+        let watch = SiteScrubber::start(&prepared.table().site);
         let inner = Inner { prepared: prepared.clone(), pool, watch };
         Passwords { inner: Arc::new(inner), bulk: false, within, updates: true }
     }
@@ -218,8 +219,8 @@ impl Passwords {
     /// new hash is returned, and damage there is an error. But they find damage before a login
     /// does. Call this from time to time, for example in a health check.
     #[must_use]
-    pub fn damage(&self) -> Vec<String> {
-        self.inner.watch.damage()
+    pub fn damaged_roms(&self) -> Vec<String> {
+        self.inner.watch.damaged_roms()
     }
 
     /// Hashes a new password into a string to store.
@@ -444,8 +445,8 @@ impl Matched {
         };
         let successor = if updates { site.successor(&hash, outdated) } else { Ok(None) };
         let params = match successor {
-            Ok(Some(Successor::Hashed(params))) => params,
-            Ok(Some(Successor::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),
+            Ok(Some(Replacement::Hashed(params))) => params,
+            Ok(Some(Replacement::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),
             _ => return Ticket::done(Ok(matched(None))),
         };
         let hasher = if params == *inner.hasher().params() {

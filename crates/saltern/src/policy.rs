@@ -145,8 +145,8 @@ pub struct Policy {
     /// and other strings without ids.
     pub assume_unnamed_rom: Option<RomId>,
     /// How old the last complete check of a ROM in memory may become before it is checked again:
-    /// see [`Passwords::damage`](crate::Passwords::damage). A check reads the ROM at some gigabytes
-    /// a second on one processor. The default is 10 minutes.
+    /// see [`Passwords::damaged_roms`](crate::Passwords::damaged_roms). A check reads the ROM at
+    /// some gigabytes a second on one processor. The default is 10 minutes.
     pub check_roms: Duration,
     /// The threads, the memory and the queue.
     pub pool: PoolConfig,

@@ -100,7 +100,7 @@ impl Replace {
 
 /// The form of new hashes.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(crate) struct NewHashForm {
     /// With the NROM of the active ROM.
     pub(crate) params: Params,
     pub(crate) floor: Strength,
@@ -127,7 +127,7 @@ impl ActiveRom {
     }
 }
 
-impl Target {
+impl NewHashForm {
     /// The ways in which a stored hash differs from a new one.
     pub(crate) fn reasons(&self, hash: &Hash) -> Reasons {
         let (stored, new) = (Strength::of(hash), Strength::of_params(&self.params));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use saltern_pool::Error as Pool;
+use saltern_pool::Error as PoolError;
 #[cfg(feature = "rom")]
 use saltern_rom::OpenRoms;
 use saltern_yescrypt::rom::{RomId, RomSet};
@@ -10,7 +10,7 @@ use saltern_yescrypt::{Hasher, Params};
 
 use crate::error::Error;
 use crate::policy::{Policy, RomSource, SiteRom, key_set};
-use crate::rehash::{ActiveRom, Reasons, Target};
+use crate::rehash::{ActiveRom, NewHashForm, Reasons};
 use crate::stored::Hash;
 use crate::strength::Strength;
 
@@ -19,7 +19,7 @@ pub(crate) struct Site {
     pub(crate) policy: Policy,
     /// With the keys, and with the ROMs if they were attached.
     pub(crate) hasher: Arc<Hasher>,
-    pub(crate) target: Target,
+    pub(crate) target: NewHashForm,
     /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
     pub(crate) roms: OpenRoms,
@@ -40,7 +40,7 @@ impl Site {
             let blocks = rom.blocks(params.r);
             params.nrom = blocks.ok_or_else(|| Error::unavailable(named(rom.id), why))?;
         }
-        let target = Target {
+        let target = NewHashForm {
             params,
             floor: Strength::of_params(&policy.floor),
             min_salt: policy.min_salt,
@@ -99,7 +99,7 @@ impl Site {
 }
 
 /// The replacement for a stored string after a match.
-pub(crate) enum Successor {
+pub(crate) enum Replacement {
     /// The same hash under another key.
     Rekeyed(String),
     /// A new hash with these parameters.
@@ -134,8 +134,8 @@ impl Site {
         let assumed = self.policy.assume_unnamed_rom.is_some();
         let known = |id: RomId| self.policy.roms.iter().any(|rom| rom.id == id);
         match self.can_compute(hash) {
-            Err(Error::Pool(Pool::Hash(RomUnavailable { .. }))) if assumed => Ok(()),
-            Err(Error::Pool(Pool::Hash(RomNotLoaded { .. })))
+            Err(Error::Pool(PoolError::Hash(RomUnavailable { .. }))) if assumed => Ok(()),
+            Err(Error::Pool(PoolError::Hash(RomNotLoaded { .. })))
                 if hash.roms().into_iter().all(known) =>
             {
                 Ok(())
@@ -157,10 +157,10 @@ impl Site {
         &self,
         hash: &Hash,
         outdated: Reasons,
-    ) -> Result<Option<Successor>, Error> {
+    ) -> Result<Option<Replacement>, Error> {
         match self.target.successor(hash, outdated) {
-            Some(params) => Ok(Some(Successor::Hashed(params))),
-            None => Ok(self.rekeyed(hash)?.map(Successor::Rekeyed)),
+            Some(params) => Ok(Some(Replacement::Hashed(params))),
+            None => Ok(self.rekeyed(hash)?.map(Replacement::Rekeyed)),
         }
     }
 

@@ -8,7 +8,7 @@ use saltern_yescrypt::{HashString, Scheme as Ours};
 
 use crate::error::Error;
 use crate::foreign::{self, Foreign, Setting};
-use crate::known::{self, Kind};
+use crate::formats::{self, Kind};
 use crate::scheme::Scheme;
 
 /// A stored string.
@@ -36,8 +36,8 @@ impl<'t> Stored<'t> {
     /// not a string (`*LK*`, `!!`, Django's `!` and random characters) is ignored, unless it begins
     /// like a string: a damaged string may need a key, and must not be overlooked.
     pub(crate) fn parse(text: &'t str) -> Result<Self, Error> {
-        let (before, rest) = known::split(text);
-        let locked = known::is_locked(before);
+        let (before, rest) = formats::split(text);
+        let locked = formats::is_locked(before);
         match Hash::parse(rest) {
             Ok(hash) => Ok(Stored { before, locked, hash: Some(hash) }),
             Err(_) if locked && !rest.starts_with(['$', '{']) => {
@@ -50,18 +50,18 @@ impl<'t> Stored<'t> {
 
 /// Whether it is that of a locked account, whatever follows the marks.
 pub(crate) fn locked(text: &str) -> bool {
-    known::is_locked(known::split(text).0)
+    formats::is_locked(formats::split(text).0)
 }
 
 impl Hash {
     fn parse(text: &str) -> Result<Self, Error> {
-        match known::kind(text)? {
+        match formats::kind(text)? {
             Kind::Ours(_, text) => Ok(Hash::Ours(HashString::parse(text)?)),
             Kind::Wrapped { inner, outer } => {
                 let outer = HashString::parse(outer)?;
                 let around = matches!(outer.setting().scheme(), Ours::Yescrypt | Ours::Extended);
                 let inner = foreign::setting(inner);
-                if around { Ok(Hash::Wrapped(inner?, outer)) } else { Err(known::UNCLOSED) }
+                if around { Ok(Hash::Wrapped(inner?, outer)) } else { Err(formats::UNCLOSED) }
             }
             Kind::Foreign(known, text) => match known.scheme {
                 None => Err(Error::NoVerifier { name: known.name }),
@@ -75,7 +75,7 @@ impl Hash {
                     parsed.map(Hash::Foreign)
                 }
             },
-            Kind::Elsewhere => {
+            Kind::Shadowed => {
                 let expected = "the string itself; `x` means that it is in the shadow file";
                 Err(Error::malformed("stored string", expected))
             }
@@ -155,5 +155,5 @@ impl Hash {
 
 /// Our hash over a digest of this setting.
 pub(crate) fn wrapped(inner: &dyn Setting, ours: &str) -> String {
-    format!("{}{inner}}}{ours}", known::OVER)
+    format!("{}{inner}}}{ours}", formats::OVER)
 }

@@ -23,9 +23,9 @@ mod lines;
 pub use self::bounded::{Lines, Piece};
 pub use self::census::Census;
 pub use self::lines::{Entry, Format, Report, Row, each_line, rows};
-use crate::class::specimen;
+use crate::cost_class::example;
 use crate::error::Error;
-pub use crate::known::{Kind, Known, identify};
+pub use crate::formats::{Kind, StringFormat, identify};
 use crate::policy::Policy;
 pub use crate::rehash::Reasons;
 use crate::scheme::Scheme;
@@ -185,7 +185,7 @@ impl Table {
     /// How many decoy costs need it.
     fn decoys(&self, needs: impl Fn(&Hash) -> bool) -> u64 {
         let costs = self.policy().decoy.costs.iter();
-        costs.filter(|cost| specimen(&cost.like).is_ok_and(|hash| needs(&hash))).count() as u64
+        costs.filter(|cost| example(&cost.like).is_ok_and(|hash| needs(&hash))).count() as u64
     }
 }
 

@@ -65,10 +65,11 @@ pub trait Lanes: Vector {
     fn store(self, words: &mut [Self::Word]);
     /// Lane 0.
     fn first(self) -> Self::Word;
-    /// Returns all four unchanged, and keeps their instructions together: see [`Row::together`].
+    /// Returns all four unchanged, and keeps their instructions together: see
+    /// [`Row::schedule_barrier`].
     #[inline(always)]
     #[must_use]
-    fn together(four: [Self; 4]) -> [Self; 4] {
+    fn schedule_barrier(four: [Self; 4]) -> [Self; 4] {
         four
     }
     /// The transposition of `COUNT` blocks: lane `i` of vector `j` is word `j` of `blocks[i]`.
@@ -129,7 +130,7 @@ pub trait Row: Quad {
     /// before any that use a part of it.
     #[inline(always)]
     #[must_use]
-    fn together(self) -> Self {
+    fn schedule_barrier(self) -> Self {
         self
     }
     /// Prepares one block for each state.
@@ -182,8 +183,8 @@ impl<L: Lanes> Row for [L; 4] {
     }
 
     #[inline(always)]
-    fn together(self) -> Self {
-        L::together(self)
+    fn schedule_barrier(self) -> Self {
+        L::schedule_barrier(self)
     }
 
     #[inline(always)]

@@ -53,7 +53,7 @@ where
         assert_eq!(words_of(L::splat(token, a[0])), vec![a[0]; L::COUNT]);
         assert_eq!(x.first(), a[0]);
         let sum = x.add(y);
-        let four = L::together([x, y, sum, x]);
+        let four = L::schedule_barrier([x, y, sum, x]);
         assert_eq!(four.map(words_of), [x, y, sum, x].map(words_of));
         let blocks = blocks::<L::Word>(&mut random, L::COUNT);
         let message = L::message(token, &blocks.iter().collect::<Vec<_>>());

@@ -11,9 +11,9 @@ use saltern_yescrypt::{Hasher, Params, Setting};
 
 use crate::compute::{Many, One};
 use crate::crypt3;
-use crate::effort::{EffortArgs, explain};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
+use crate::limits::{LimitArgs, explain};
 use crate::output::{self, Output};
 use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
 use crate::policy;
@@ -67,10 +67,10 @@ const NOT_WITH_POLICY: [&str; 13] = [
     "roms",
     "assume_unnamed_rom",
     "masks",
-    "no_names",
+    "omit_ids",
     "max_memory",
     "max_work",
-    "wide",
+    "beyond_crypt3",
 ];
 
 /// The output of `-m help`, as of mkpasswd.
@@ -113,7 +113,7 @@ pub(crate) struct Args {
     many: JsonlArgs,
 
     #[command(flatten)]
-    effort: EffortArgs,
+    limits: LimitArgs,
 }
 
 /// The scheme and parameters of the new string.
@@ -176,7 +176,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.policy {
         return args.hash_under(file);
     }
-    let limits = args.effort.limits();
+    let limits = args.limits.limits();
     let mut params = args.how.params()?;
     // Checked before a password is asked for, or a large ROM is attached: a hash that cannot be
     // computed needs neither.
@@ -187,18 +187,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         protection.check(&Setting::parse(text.as_encoded_bytes())?)?;
     }
     let new = args.how.setting.is_none();
-    let keys = if new { args.key.read_for_new(args.rom.no_names())? } else { args.key.read()? };
+    let keys = if new { args.key.read_for_new(args.rom.omit_ids())? } else { args.key.read()? };
     let roms = args.rom.load(new.then_some(&mut params))?;
     let hasher = Hasher::new().with_limits(limits).with_params(params);
     let hasher = hasher.with_keys(keys).with_roms(roms.set).with_named_roms(&roms.list);
     let setting = args.how.setting(&hasher)?;
     if args.many.jsonl {
-        let pool = args.many.pool(args.effort.level()?);
+        let pool = args.many.pool(args.limits.level()?);
         let computer = Arc::new(Many::new(hasher, roms.open, pool)?);
         let task = Task::Hash { computer, allow_empty: args.allow_empty, protection };
         return jsonl::run(&args.many, task);
     }
-    let computer = One::new(hasher, roms.open, &args.effort)?;
+    let computer = One::new(hasher, roms.open, &args.limits)?;
     // The whole argument: crypt(3) also checks what follows the salt.
     let whole = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
     args.hash_one(computer, protection, whole.unwrap_or(setting.as_bytes()))
@@ -255,11 +255,11 @@ impl Args {
     /// Print the string of one password under the policy in a file.
     fn hash_under(&self, file: &Path) -> anyhow::Result<ExitCode> {
         if self.many.jsonl {
-            let passwords = policy::many(file, self.effort.level()?, jsonl::WAITING)?;
+            let passwords = policy::many(file, self.limits.level()?, jsonl::WAITING)?;
             let task = Task::New { passwords, allow_empty: self.allow_empty };
             return jsonl::run(&self.many, task);
         }
-        let one = policy::One::read(file, self.effort.level()?)?;
+        let one = policy::One::read(file, self.limits.level()?)?;
         let password = self.read()?;
         let passwords = one.start()?;
         let hash = passwords.hash(&*password).wait()?;

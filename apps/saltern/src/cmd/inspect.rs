@@ -205,7 +205,7 @@ impl Record {
             }
             Kind::Locked => self.kind = "locked",
             Kind::Empty => self.kind = "no-password",
-            Kind::Elsewhere => self.kind = "shadowed",
+            Kind::Shadowed => self.kind = "shadowed",
             _ => {}
         }
         Ok(())

@@ -14,10 +14,10 @@ use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme};
 use serde::Serialize;
 
 use crate::compute::{Many, One};
-use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs, OF_A_FILE};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
+use crate::limits::{LimitArgs, explain};
 use crate::output::{self, Output};
 use crate::password::{Password, PasswordArgs, Prompt};
 use crate::policy::{self, Due};
@@ -70,8 +70,15 @@ With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
 /// Options whose values come from a policy.
-const NOT_WITH_POLICY: [&str; 7] =
-    ["named", "assume_unnamed_key", "roms", "assume_unnamed_rom", "max_memory", "max_work", "wide"];
+const NOT_WITH_POLICY: [&str; 7] = [
+    "named",
+    "assume_unnamed_key",
+    "roms",
+    "assume_unnamed_rom",
+    "max_memory",
+    "max_work",
+    "beyond_crypt3",
+];
 
 /// Check whether a password matches a stored string
 ///
@@ -114,7 +121,7 @@ pub(crate) struct Args {
     many: JsonlArgs,
 
     #[command(flatten)]
-    effort: EffortArgs,
+    limits: LimitArgs,
 }
 
 /// The outcome for one stored string.
@@ -157,14 +164,14 @@ struct Record<'a> {
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let (true, Some(file)) = (args.many.jsonl, &args.policy) {
-        let passwords = policy::many(file, args.effort.level()?, jsonl::WAITING)?;
+        let passwords = policy::many(file, args.limits.level()?, jsonl::WAITING)?;
         let obstacle =
             |stored: &str| site::settled(stored).map(|outcome| outcome.reason().to_owned());
         let passwords = if args.update { passwords } else { passwords.without_updates() };
         return jsonl::run(&args.many, Task::Login { passwords, obstacle });
     }
     if args.many.jsonl {
-        let pool = args.many.pool(args.effort.level()?);
+        let pool = args.many.pool(args.limits.level()?);
         let (hasher, roms) = hasher(&args)?;
         let computer = Arc::new(Many::new(hasher, roms, pool)?);
         let assumed = Assumed::of(&args);
@@ -204,7 +211,7 @@ fn known(stored: &str) -> Result<HashString, Outcome> {
         Kind::Ours(_, text) => return Ok(HashString::parse(text)?),
         Kind::Locked => return Err(Outcome::Locked),
         Kind::Empty => return Err(Outcome::NoPassword),
-        Kind::Elsewhere => "the string is in the shadow file".to_owned(),
+        Kind::Shadowed => "the string is in the shadow file".to_owned(),
         Kind::Foreign(known, _) if known.scheme.is_none() => {
             format!("this program does not compute {known}")
         }
@@ -264,11 +271,11 @@ enum By {
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
         let by = match &args.policy {
-            Some(file) => By::Policy(Box::new(Site::new(file, args.effort.level()?, args.update)?)),
+            Some(file) => By::Policy(Box::new(Site::new(file, args.limits.level()?, args.update)?)),
             None => {
                 let (hasher, roms) = hasher(args)?;
-                let computer = Box::new(One::new(hasher, roms, &args.effort)?);
-                By::Options { computer, limits: args.effort.limits() }
+                let computer = Box::new(One::new(hasher, roms, &args.limits)?);
+                By::Options { computer, limits: args.limits.limits() }
             }
         };
         Ok(Verifier { by, password: None })
@@ -313,7 +320,7 @@ fn asked<'p>(
 }
 
 fn hasher(args: &Args) -> anyhow::Result<(Hasher, OpenRoms)> {
-    let hasher = Hasher::new().with_limits(args.effort.limits()).with_keys(args.key.read()?);
+    let hasher = Hasher::new().with_limits(args.limits.limits()).with_keys(args.key.read()?);
     let roms = args.rom.load()?;
     Ok((hasher.with_roms(roms.set), roms.open))
 }

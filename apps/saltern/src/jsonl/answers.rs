@@ -12,7 +12,7 @@ use super::{Line, Message, QUEUE};
 use crate::output::Output;
 
 /// How long to wait for one line before checking the others.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL: Duration = Duration::from_millis(2);
 
 /// Practically forever.
 const LONG: Duration = Duration::from_secs(3600);
@@ -81,7 +81,7 @@ impl Answers {
             match (self.waiting.is_empty(), &end) {
                 (true, Some(_)) => break,
                 (true, None) => self.receive(lines, LONG, &mut end)?,
-                (false, None) if self.unordered => self.receive(lines, LOOK, &mut end)?,
+                (false, None) if self.unordered => self.receive(lines, POLL, &mut end)?,
                 (false, _) => self.wait_for_first(),
             }
         }
@@ -127,7 +127,7 @@ impl Answers {
     /// Wait for the first line, but not past its deadline, nor for long if others may be ready
     /// before it.
     fn wait_for_first(&mut self) {
-        let most = if self.unordered { LOOK } else { LONG };
+        let most = if self.unordered { POLL } else { LONG };
         if let Some(line) = self.waiting.front_mut() {
             let left = line.due.map(|due| due.saturating_duration_since(Instant::now()));
             let time = left.unwrap_or(most).min(most);

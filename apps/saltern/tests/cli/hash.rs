@@ -94,10 +94,10 @@ fn long_passwords() {
     let cheap = ["hash", "--stdin", "--cost", "1"];
     assert_one_error(&run(&cheap, &long[..512]), "limit of 511");
     assert!(verifies(&hash(&["--cost", "1"], &long[..511]), &[], &long[..511]));
-    let output = run(&[&cheap[..], &["--wide"]].concat(), &long[..512]);
+    let output = run(&[&cheap[..], &["--beyond-crypt3"]].concat(), &long[..512]);
     assert!(stderr(&output).contains("511 bytes"), "crypt(3) would refuse it");
-    assert!(verifies(stdout(&output).trim_end(), &["--wide"], &long[..512]));
-    assert!(!verifies(stdout(&output).trim_end(), &["--wide"], &long[..511]));
+    assert!(verifies(stdout(&output).trim_end(), &["--beyond-crypt3"], &long[..512]));
+    assert!(!verifies(stdout(&output).trim_end(), &["--beyond-crypt3"], &long[..511]));
     assert_one_error(&run(&["hash", "--stdin"], vec![b'x'; (1 << 20) + 1]), "1048576 bytes");
 }
 

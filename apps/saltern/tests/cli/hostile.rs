@@ -31,11 +31,11 @@ fn costs_beyond_the_limit() {
         ("g = 1", "$y$j7T1.$abcd", "g 1"),
         ("scrypt, N = 2^63", "$7$z/..../....abcd", "invalid N 9223372036854775808"),
         ("scrypt, r = 2^30 - 1", "$7$Czzzzz/....abcd", "--max-memory"),
-        ("scrypt, p = 2^30 - 1", "$7$C/....zzzzzabcd", "--wide"),
+        ("scrypt, p = 2^30 - 1", "$7$C/....zzzzzabcd", "--beyond-crypt3"),
         ("scrypt, r = p = 0", "$7$C..........abcd", "invalid"),
         ("escrypt, N = 2^63", "$7X3$z/..../....abcd", "invalid N 9223372036854775808"),
         ("escrypt, r = 2^30 - 1", "$7X3$Czzzzz/....abcd", "--max-memory"),
-        ("escrypt, p = 2^30 - 1", "$7X$C/....zzzzzabcd", "--wide"),
+        ("escrypt, p = 2^30 - 1", "$7X$C/....zzzzzabcd", "--beyond-crypt3"),
         ("escrypt, flags = 9", "$7X7$C6..../....abcd", "invalid flags 9"),
         ("escrypt, more p than N / 2", "$7X5$46.....1...abcd", "invalid p 192"),
         ("escrypt, N = 1", "$7X3$.6..../....abcd", "invalid N 1"),
@@ -109,8 +109,8 @@ fn what_crypt3_refuses_is_refused_unless_wide() {
         refused_soon(&["hash", "--stdin", "--setting", setting], "crypt(3) refuses this");
         let output = run(&["hash", "--jsonl"], &line);
         assert!(seen(&output).0 == Some(2) && seen(&output).1.contains("crypt(3) refuses this"));
-        let one = run(&["hash", "--stdin", "--wide", "--setting", setting], PASSWORD);
-        let many = run(&["hash", "--jsonl", "--wide"], &line);
+        let one = run(&["hash", "--stdin", "--beyond-crypt3", "--setting", setting], PASSWORD);
+        let many = run(&["hash", "--jsonl", "--beyond-crypt3"], &line);
         assert_eq!((seen(&one).0, seen(&many).0), (Some(0), Some(0)), "{setting}");
         let answer: serde_json::Value = serde_json::from_str(seen(&many).1).unwrap();
         assert_eq!(answer["hash"].as_str(), Some(seen(&one).1.trim_end_matches('\n')));
@@ -121,7 +121,7 @@ fn what_crypt3_refuses_is_refused_unless_wide() {
         let line = serde_json::json!({ "password": password }).to_string();
         let hash = ["hash", "--jsonl", "--n", "16", "--r", "1"];
         assert_eq!(run(&hash, &line).status.code(), Some(2));
-        assert_eq!(run(&[&hash[..], &["--wide"]].concat(), &line).status.code(), Some(0));
+        assert_eq!(run(&[&hash[..], &["--beyond-crypt3"]].concat(), &line).status.code(), Some(0));
     }
     for unknown in ["$7X3$36..../....a", "$scrypt$ln=4,r=8,p=1$aM15713r3Xsvxbi31lqr1Q"] {
         let told = run(&["checksalt", unknown], "");

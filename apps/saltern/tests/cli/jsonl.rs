@@ -336,12 +336,12 @@ fn what_is_noted_on_the_terminal_stands_in_the_answer() {
         json!({ "password": "p" }),
         json!({ "password": "p\0q" }),
     ]);
-    let output = run(&[&["hash", "--jsonl", "--wide"], &TINY[..]].concat(), text);
+    let output = run(&[&["hash", "--jsonl", "--beyond-crypt3"], &TINY[..]].concat(), text);
     let answers = json_lines(&output);
     let notes = |at: usize| answers[at]["notes"].to_string();
     assert!(notes(0).contains("511 bytes") && notes(2).contains("zero byte"), "{answers:?}");
     for (at, password) in [long.as_str(), "p", "p\0q"].into_iter().enumerate() {
-        let alone = run(&[&["hash", "--stdin", "--wide"], &TINY[..]].concat(), password);
+        let alone = run(&[&["hash", "--stdin", "--beyond-crypt3"], &TINY[..]].concat(), password);
         let told = String::from_utf8(alone.stderr).unwrap();
         let noted = answers[at]["notes"].as_array().map_or(&[][..], Vec::as_slice);
         assert_eq!(told.lines().count(), noted.len(), "{told} {answers:?}");

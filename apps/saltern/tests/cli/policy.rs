@@ -150,7 +150,8 @@ fn hashes_are_those_of_the_policy() {
     assert_eq!(seen(&verify("secret")), (Some(0), "match\n", ""));
     assert_eq!(seen(&verify("Secret")), (Some(1), "mismatch\n", ""));
     assert_one_error(&run(&["hash", "--stdin", "--policy", file], "\n"), "the password is empty");
-    for other in [&["--cost", "3"][..], &["--key", "a=b"], &["-m", "scrypt"], &["--wide"]] {
+    for other in [&["--cost", "3"][..], &["--key", "a=b"], &["-m", "scrypt"], &["--beyond-crypt3"]]
+    {
         let output = run(&[&["hash", "--stdin", "--policy", file], other].concat(), "x");
         assert_eq!(output.status.code(), Some(2), "{other:?}");
     }

@@ -135,7 +135,7 @@ fn without_the_right_rom_there_is_an_error_and_no_answer() {
         assert_eq!((&json["result"], &json["match"]), (&"error".into(), &Value::Null));
     }
     // Without a name there is no telling among several.
-    let stored = hash(&right, &["--no-names"]);
+    let stored = hash(&right, &["--omit-ids"]);
     assert!(stored.starts_with("$y$"), "{stored}");
     let say = "for a string that does not name it, as the ROM to assume";
     for roms in [&[][..], &["--rom", &right], &["--rom", &wrong, "--rom", &right]] {
@@ -160,7 +160,7 @@ fn without_the_right_rom_there_is_an_error_and_no_answer() {
 fn a_rom_is_assumed_only_where_that_is_said() {
     let site = Site::new();
     let (right, other) = (site.rom("right.rom", "seed"), site.rom("other.rom", "other"));
-    let stored = hash(&right, &["--no-names"]);
+    let stored = hash(&right, &["--omit-ids"]);
     assert!(stored.starts_with("$y$"), "{stored}");
     for roms in [
         &["--assume-unnamed-rom", &right][..],

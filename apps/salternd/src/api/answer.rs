@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{Left, answer, words};
+use super::protocol::{SkipField, answer, protocol_enum};
 
-words! {
+protocol_enum! {
     /// Outcome for a new password.
     enum Hashing {
         /// It was hashed.
@@ -22,7 +22,7 @@ answer! {
     }
 }
 
-words! {
+protocol_enum! {
     /// Outcome of a login.
     enum Verdict {
         /// The password is wrong, or there is no such account.
@@ -46,7 +46,7 @@ answer! {
     }
 }
 
-words! {
+protocol_enum! {
     /// Whether a string is up to date.
     enum Freshness {
         /// It is.
@@ -66,7 +66,7 @@ answer! {
     }
 }
 
-words! {
+protocol_enum! {
     /// Whether a string has changed.
     enum Rekeying {
         /// It is encrypted as wanted already, or cannot be encrypted.
@@ -86,7 +86,7 @@ answer! {
     }
 }
 
-words! {
+protocol_enum! {
     /// Outcome for a table.
     enum Counting {
         /// It was counted.
@@ -140,7 +140,7 @@ answer! {
     }
 }
 
-words! {
+protocol_enum! {
     /// Outcome of a batch.
     enum Completion {
         /// Every line has an answer.
@@ -160,7 +160,7 @@ answer! {
 }
 
 macro_rules! never_left_out {
-    ($($name:ty),*) => { $(impl Left for $name {})* };
+    ($($name:ty),*) => { $(impl SkipField for $name {})* };
 }
 
 never_left_out!(Hashing, Verdict, Freshness, Rekeying, Counting, Completion);

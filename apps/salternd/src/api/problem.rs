@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::words::words;
+use super::protocol::protocol_enum;
 
-words! {
+protocol_enum! {
     /// The five kinds of problems.
     enum Kind {
         /// The request, the string or the password cannot be used: it will not succeed as it is.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use saltern::{Error, ErrorKind};
-use saltern_pool::Error as Pool;
+use saltern_pool::Error as PoolError;
 use serde_json::{Value, json};
 
 use super::problem::{Kind, Problem, REASONS, TYPE};
@@ -56,16 +56,16 @@ impl From<Error> for Problem {
             (ErrorKind::BadInput, _) => "bad-input",
             (ErrorKind::OverLimit, _) => "over-limit",
             (ErrorKind::Unavailable, _) => "unavailable",
-            (ErrorKind::Overloaded, Error::Pool(Pool::TooLate { .. })) => "too-late",
-            (ErrorKind::Overloaded, Error::Pool(Pool::Expired)) => "expired",
-            (ErrorKind::Overloaded, Error::Pool(Pool::Cancelled)) => "ending",
+            (ErrorKind::Overloaded, Error::Pool(PoolError::TooLate { .. })) => "too-late",
+            (ErrorKind::Overloaded, Error::Pool(PoolError::Expired)) => "expired",
+            (ErrorKind::Overloaded, Error::Pool(PoolError::Cancelled)) => "ending",
             (ErrorKind::Overloaded, _) => "queue-full",
             (ErrorKind::Internal, _) => "internal",
         };
         let problem = Self::new(reason, error.to_string());
         match error {
             // Once the items ahead of it have been computed, there would be time.
-            Error::Pool(Pool::TooLate { predicted, allowed }) => {
+            Error::Pool(PoolError::TooLate { predicted, allowed }) => {
                 problem.after(predicted.saturating_sub(allowed).max(Duration::from_millis(1)))
             }
             _ => problem,
@@ -120,10 +120,10 @@ mod tests {
     #[test]
     fn every_error_of_the_library_is_a_problem_of_its_kind() {
         let errors: [Error; 4] = [
-            Pool::Expired.into(),
-            Pool::Overloaded { waiting: 3, limit: 3 }.into(),
-            Pool::OverBudget { needed: 2, limit: 1 }.into(),
-            Pool::Panicked.into(),
+            PoolError::Expired.into(),
+            PoolError::Overloaded { waiting: 3, limit: 3 }.into(),
+            PoolError::OverBudget { needed: 2, limit: 1 }.into(),
+            PoolError::Panicked.into(),
         ];
         for error in errors {
             let (kind, problem) = (Kind::from(error.kind()), Problem::from(error));
@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(problem.retry_seconds().is_some(), helps, "{problem:?}");
         }
         let (predicted, allowed) = (Duration::from_millis(2600), Duration::from_millis(500));
-        let late = Problem::from(Error::from(Pool::TooLate { predicted, allowed }));
+        let late = Problem::from(Error::from(PoolError::TooLate { predicted, allowed }));
         assert_eq!((late.status, late.retry_seconds()), (503, Some(3)));
         assert_eq!(late.json()["retry_after_ms"], 2100);
         assert_eq!(Problem::read(503, late.json().to_string().as_bytes()), Some(late));

@@ -1,8 +1,8 @@
 //! The operations, their paths, and the rights they need.
 
-use super::words::words;
+use super::protocol::protocol_enum;
 
-words! {
+protocol_enum! {
     /// What a client may do.
     enum Right {
         /// Verify passwords, and ask whether strings are outdated.

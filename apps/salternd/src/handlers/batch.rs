@@ -15,7 +15,7 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 
 use super::single::{Login, hash, needs_rehash, rekey, verify};
-use super::{Call, LINE, Lines, Means, Numbered, Room};
+use super::{Call, LINE, Lines, Numbered, RequestContext, Room};
 use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem};
 use crate::body::keeping;
 
@@ -23,7 +23,7 @@ use crate::body::keeping;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long a line waits for its client's rate limit before it checks for changes by a reload.
-const LOOK: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_secs(1);
 
 /// A line that was done, with the memory reserved for its answer.
 struct Done<R> {
@@ -34,7 +34,7 @@ struct Done<R> {
 }
 
 /// Allows one line of a batch to wait for its client's rate limit: no other is read meanwhile.
-type Turn = OwnedSemaphorePermit;
+type RatePermit = OwnedSemaphorePermit;
 
 /// Processes each line, and sends the answers as they become available, in any order. Stops once
 /// nobody receives them.
@@ -72,7 +72,7 @@ struct Stream {
 impl Stream {
     /// Processes all lines; returns the problem that has ended the request early, if any.
     async fn run<L: Lines>(mut self, mut lines: L) -> Result<Option<Problem>, Gone> {
-        let lines_of_all = Arc::clone(&self.call.means.current.lines);
+        let lines_of_all = Arc::clone(&self.call.context.current.lines);
         // Each batch may have one line, and more while there are places: lines take memory.
         let room = |mine: usize| {
             mine == 0 || mine < lines_of_all.most && lines_of_all.places.available_permits() > 0
@@ -80,7 +80,7 @@ impl Stream {
         let (mut under_way, mut numbers) = (JoinSet::new(), HashMap::<Id, u64>::new());
         let (mut more, mut early) = (true, None);
         let turns = Arc::new(Semaphore::new(1));
-        let state = Arc::clone(&self.call.means.state);
+        let state = Arc::clone(&self.call.context.state);
         let mut ending = pin!(state.ending());
         while more || !under_way.is_empty() {
             tokio::select! {
@@ -100,9 +100,9 @@ impl Stream {
                     (more, early) = (false, Some((lines.number() + 1, is_ending())));
                 }
                 line = in_turn(&turns, &mut lines), if more && room(under_way.len()) => match line {
-                    (turn, Ok(Some(line))) => {
+                    (permit, Ok(Some(line))) => {
                         let number = line.number;
-                        let task = under_way.spawn(one(Arc::clone(&self.call), line, turn));
+                        let task = under_way.spawn(one(Arc::clone(&self.call), line, permit));
                         numbers.insert(task.id(), number);
                     }
                     (_, Ok(None)) => more = false,
@@ -148,7 +148,7 @@ impl<R> Done<R> {
             call.failed(op, problem);
         }
         let outcome = self.result.as_ref().map_or_else(Problem::outcome, Answer::outcome);
-        call.means.state.metrics.line(op, outcome);
+        call.context.state.metrics.line(op, outcome);
         self
     }
 }
@@ -157,10 +157,10 @@ impl<R> Done<R> {
 async fn in_turn<L: Lines>(
     turns: &Arc<Semaphore>,
     lines: &mut L,
-) -> (Option<Turn>, Result<Option<Numbered<L::Room>>, Problem>) {
+) -> (Option<RatePermit>, Result<Option<Numbered<L::Room>>, Problem>) {
     // It is never closed.
-    let turn = Arc::clone(turns).acquire_owned().await.ok();
-    (turn, lines.next().await)
+    let permit = Arc::clone(turns).acquire_owned().await.ok();
+    (permit, lines.next().await)
 }
 
 pub(super) fn is_ending() -> Problem {
@@ -168,7 +168,7 @@ pub(super) fn is_ending() -> Problem {
     Problem::new("ending", detail)
 }
 
-async fn one<R: Room>(call: Arc<Call>, line: Numbered<R>, turn: Option<Turn>) -> Done<R> {
+async fn one<R: Room>(call: Arc<Call>, line: Numbered<R>, permit: Option<RatePermit>) -> Done<R> {
     let (mut id, Numbered { number, line, mut room }) = (None, line);
     let asked = line.and_then(|line| {
         // The part that has been read takes as much.
@@ -178,7 +178,7 @@ async fn one<R: Room>(call: Arc<Call>, line: Numbered<R>, turn: Option<Turn>) ->
     });
     let op = asked.as_ref().map_or(Op::Batch, Asked::op);
     let result = match asked {
-        Ok(asked) => done(&call, asked, turn).await,
+        Ok(asked) => done(&call, asked, permit).await,
         Err(problem) => Err(problem),
     };
     room.keep(LINE);
@@ -206,23 +206,23 @@ impl Asked {
     }
 }
 
-async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, Problem> {
+async fn done(call: &Call, asked: Asked, permit: Option<RatePermit>) -> Result<Answer, Problem> {
     let (time, op) = (asked.time(), asked.op());
     let until = time.and_then(|time| Instant::now().checked_add(time));
-    let means = by(until, counted(call, op)).await??;
-    drop(turn);
+    let context = by(until, counted(call, op)).await??;
+    drop(permit);
     match asked {
         Asked::Hash(asked) => {
             let password = password(asked.password, asked.password_hex)?;
-            patiently(call, means, op, (&Work::Hash(&password), until)).await
+            compute_with_retry(call, context, op, (&Work::Hash(&password), until)).await
         }
         Asked::Verify(mut asked) => {
             let password = password(asked.password.take(), asked.password_hex.take())?;
             let login = Login::of(&asked, &password);
-            patiently(call, means, op, (&Work::Verify(&login), until)).await
+            compute_with_retry(call, context, op, (&Work::Verify(&login), until)).await
         }
-        Asked::NeedsRehash(asked) => needs_rehash(&means, &asked.hash),
-        Asked::Rekey(asked) => rekey(&means, &asked.hash),
+        Asked::NeedsRehash(asked) => needs_rehash(&context, &asked.hash),
+        Asked::Rekey(asked) => rekey(&context, &asked.hash),
     }
 }
 
@@ -235,26 +235,26 @@ async fn by<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Result<
 
 /// The means for a line that counts as a request of its client: available once the rate limit
 /// allows it, if the client has the right at all.
-async fn counted(call: &Call, op: Op) -> Result<Means, Problem> {
+async fn counted(call: &Call, op: Op) -> Result<RequestContext, Problem> {
     loop {
-        let means = call.now(op)?;
-        let Some(Err(wait)) = means.client.rate.as_ref().map(|rate| rate.take_leaving_half())
+        let context = call.now(op)?;
+        let Some(Err(wait)) = context.client.rate.as_ref().map(|rate| rate.take_leaving_half())
         else {
-            return Ok(means);
+            return Ok(context);
         };
         tokio::select! {
-            () = tokio::time::sleep(wait.min(LOOK)) => {}
-            () = means.state.ending() => return Err(is_ending()),
+            () = tokio::time::sleep(wait.min(RETRY)) => {}
+            () = context.state.ending() => return Err(is_ending()),
         }
     }
 }
 
 impl Call {
     /// The current means for a line, if the client still has the right.
-    fn now(&self, op: Op) -> Result<Means, Problem> {
-        let means = Means::of(&self.means.state, &self.peer)?;
-        means.client.may_ask(op.rights())?;
-        Ok(means)
+    fn now(&self, op: Op) -> Result<RequestContext, Problem> {
+        let context = RequestContext::of(&self.context.state, &self.peer)?;
+        context.client.may_ask(op.rights())?;
+        Ok(context)
     }
 }
 
@@ -265,22 +265,22 @@ enum Work<'a> {
 }
 
 /// Hashes or verifies, retrying until there is room, or until it is too late.
-async fn patiently(
+async fn compute_with_retry(
     call: &Call,
-    mut means: Means,
+    mut context: RequestContext,
     op: Op,
     (work, until): (&Work<'_>, Option<Instant>),
 ) -> Result<Answer, Problem> {
     loop {
-        let lines = Arc::clone(&means.current.lines);
+        let lines = Arc::clone(&context.current.lines);
         // It is never closed.
         let _place = by(until, lines.places.acquire()).await?;
-        means = call.now(op)?;
-        let passwords = means.current.passwords.bulk();
+        context = call.now(op)?;
+        let passwords = context.current.passwords.bulk();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let result = match work {
             Work::Hash(password) => hash(&passwords, password, left).await,
-            Work::Verify(login) => verify(&means, &passwords, login, left).await,
+            Work::Verify(login) => verify(&context, &passwords, login, left).await,
         };
         match result {
             Err(problem) if problem.reason == "queue-full" => {

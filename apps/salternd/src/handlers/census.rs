@@ -17,9 +17,9 @@ const TURN: Duration = Duration::from_millis(1);
 /// # Errors
 /// If the lines cannot be received, or one is too long.
 pub(crate) async fn census(call: &Call, lines: &mut impl Lines) -> Result<Answer, Problem> {
-    let (table, mut census) = (call.means.current.passwords.table(), Census::default());
+    let (table, mut census) = (call.context.current.passwords.table(), Census::default());
     let (mut unreadable, mut began) = (0, Instant::now());
-    let mut ending = pin!(call.means.state.ending());
+    let mut ending = pin!(call.context.state.ending());
     loop {
         let next = tokio::select! {
             next = lines.next() => next?,

@@ -7,7 +7,7 @@ use saltern::json::password;
 use saltern::{Outcome, Passwords, Ticket};
 use tokio::time::timeout;
 
-use super::{Call, Means};
+use super::{Call, RequestContext};
 use crate::api::{Answer, Hash, Op, Problem, Stored, Verdict, Verify};
 use crate::site::Accounts;
 
@@ -28,10 +28,10 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
             let (passwords, time) = call.within(request.timeout_ms)?;
             let password = password(request.password.take(), request.password_hex.take())?;
             let login = Login::of(&request, &password);
-            verify(&call.means, &passwords, &login, Some(time)).await
+            verify(&call.context, &passwords, &login, Some(time)).await
         }
-        Op::NeedsRehash => needs_rehash(&call.means, &Stored::parse(body)?.hash),
-        Op::Rekey => rekey(&call.means, &Stored::parse(body)?.hash),
+        Op::NeedsRehash => needs_rehash(&call.context, &Stored::parse(body)?.hash),
+        Op::Rekey => rekey(&call.context, &Stored::parse(body)?.hash),
         _ => Err(Problem::new("internal", "this is not a request for one password")),
     }
 }
@@ -40,7 +40,7 @@ impl Call {
     /// The passwords of the site, with the time allowed for a request.
     fn within(&self, asked: Option<u64>) -> Result<(Passwords, Duration), Problem> {
         let time = self.left(asked)?;
-        Ok((self.means.current.passwords.within(time), time))
+        Ok((self.context.current.passwords.within(time), time))
     }
 }
 
@@ -78,8 +78,8 @@ impl<'a> Login<'a> {
 
     /// Counts a login of its account, if logins are limited. Dropping the result takes the count
     /// back, unless it is made to stand.
-    fn is_not_too_often(&self, means: &Means) -> Result<Counted<'a>, Problem> {
-        let (accounts, account) = (means.current.accounts.as_ref(), self.account.as_bytes());
+    fn is_not_too_often(&self, context: &RequestContext) -> Result<Counted<'a>, Problem> {
+        let (accounts, account) = (context.current.accounts.as_ref(), self.account.as_bytes());
         if let Some(accounts) = accounts {
             if account.is_empty() {
                 let missing = "`account` is missing: logins are limited per account here";
@@ -126,12 +126,12 @@ pub(super) async fn hash(
 }
 
 pub(super) async fn verify(
-    means: &Means,
+    context: &RequestContext,
     passwords: &Passwords,
     login: &Login<'_>,
     time: Option<Duration>,
 ) -> Result<Answer, Problem> {
-    let counted = login.is_not_too_often(means)?;
+    let counted = login.is_not_too_often(context)?;
     let ticket = match login.updates {
         true => passwords.verify(login.account, login.password, login.hash),
         false => passwords.without_updates().verify(login.account, login.password, login.hash),
@@ -139,7 +139,7 @@ pub(super) async fn verify(
     let outcome = in_time(ticket, time).await?;
     counted.stands();
     if let Some(Ok(Some((scheme, memory)))) = login.hash.map(saltern::table::cost) {
-        means.state.metrics.string(scheme, memory);
+        context.state.metrics.string(scheme, memory);
     }
     Ok(match outcome {
         Outcome::Mismatch => Answer::verified(Verdict::Mismatch, Vec::new(), None),
@@ -147,20 +147,20 @@ pub(super) async fn verify(
         Outcome::Match { outdated, update } => {
             let update = update.map(|update| update.new);
             if update.is_some() {
-                means.state.metrics.update();
+                context.state.metrics.update();
             }
             Answer::verified(Verdict::Match, words(&outdated), update)
         }
     })
 }
 
-pub(super) fn needs_rehash(means: &Means, hash: &str) -> Result<Answer, Problem> {
-    let reasons = means.current.passwords.table().needs_rehash(hash)?;
+pub(super) fn needs_rehash(context: &RequestContext, hash: &str) -> Result<Answer, Problem> {
+    let reasons = context.current.passwords.table().needs_rehash(hash)?;
     Ok(Answer::checked(words(&reasons)))
 }
 
-pub(super) fn rekey(means: &Means, hash: &str) -> Result<Answer, Problem> {
-    Ok(Answer::rekeyed(means.current.passwords.table().rekey(hash)?))
+pub(super) fn rekey(context: &RequestContext, hash: &str) -> Result<Answer, Problem> {
+    Ok(Answer::rekeyed(context.current.passwords.table().rekey(hash)?))
 }
 
 fn words(reasons: &saltern::table::Reasons) -> Vec<String> {

@@ -15,7 +15,7 @@ use tokio::sync::watch::Receiver;
 
 use super::http::{Service, refuse_all, respond};
 use super::limits::Limits;
-use super::patient::{Socket, gone};
+use super::write_timeout::{Socket, peer_closed};
 use crate::api::Problem;
 use crate::site::Peer;
 
@@ -41,7 +41,7 @@ pub(crate) async fn run(
             tokio::select! {
                 biased;
                 response = respond(service, peer, request) => Ok(response),
-                () = gone(socket) => Err(Gone),
+                () = peer_closed(socket) => Err(Gone),
             }
         }
     });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
-use super::holders::Holder;
+use super::quota::Holder;
 
 /// How long a handshake may take.
 const TIME: Duration = Duration::from_secs(5);

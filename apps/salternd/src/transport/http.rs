@@ -10,12 +10,12 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 
-use super::bodies::Bodies;
+use super::body_budget::BodyBudget;
 use super::limits::Limits;
 use super::lines::BodyLines;
 use crate::api::{JSON, LINES, Op, Problem, Route, find};
 use crate::body::{Body, whole};
-use crate::handlers::{Call, Means, batch, census, single};
+use crate::handlers::{Call, RequestContext, batch, census, single};
 use crate::site::{Peer, Phase, State, metrics_text};
 
 /// The state that every listener needs.
@@ -24,12 +24,12 @@ pub(crate) struct Service {
     pub(crate) limits: Limits,
     /// Whether there is a page for people.
     dashboard: bool,
-    bodies: Arc<Bodies>,
+    bodies: Arc<BodyBudget>,
 }
 
 impl Service {
     pub(crate) fn new(state: &Arc<State>, limits: Limits, dashboard: bool) -> Self {
-        let (state, bodies) = (Arc::clone(state), Arc::new(Bodies::new(&limits)));
+        let (state, bodies) = (Arc::clone(state), Arc::new(BodyBudget::new(&limits)));
         Service { state, limits, dashboard, bodies }
     }
 }
@@ -80,8 +80,8 @@ fn begin(
 ) -> Result<Call, Problem> {
     let headers = request.headers();
     content_type(route, headers)?;
-    let (means, timeout) = (Means::of(&service.state, peer)?, timeout(headers)?);
-    let mut call = Call::begin(route.op, means, peer, received)?;
+    let (context, timeout) = (RequestContext::of(&service.state, peer)?, timeout(headers)?);
+    let mut call = Call::begin(route.op, context, peer, received)?;
     (call.timeout, call.trace) = (timeout, trace(headers));
     Ok(call)
 }
@@ -91,19 +91,19 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
     match call.op {
         Op::Batch => {
             let lines =
-                BodyLines::new(body, limits.body_time, &service.bodies, &call.means.client.name);
+                BodyLines::new(body, limits.body_time, &service.bodies, &call.context.client.name);
             let (sender, receiver) = tokio::sync::mpsc::channel(16);
             tokio::spawn(batch(call, lines, sender));
             respond_with(200, LINES, Body::Stream(receiver))
         }
         Op::Census => {
             let mut lines =
-                BodyLines::new(body, limits.body_time, &service.bodies, &call.means.client.name);
+                BodyLines::new(body, limits.body_time, &service.bodies, &call.context.client.name);
             let result = census(&call, &mut lines).await;
             end(call, result)
         }
         Op::Metrics => {
-            let text = metrics_text(&call.means.state);
+            let text = metrics_text(&call.context.state);
             call.done();
             plain(200, "text/plain; version=0.0.4; charset=utf-8", text)
         }
@@ -117,7 +117,7 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
         }
         _ => {
             let size = body.size_hint().upper().map_or(limits.body, |size| size as usize);
-            let _taken = match service.bodies.take(&call.means.client.name, size) {
+            let _taken = match service.bodies.take(&call.context.client.name, size) {
                 Ok(taken) => taken,
                 Err(problem) => return end(call, Err(problem)),
             };
@@ -155,7 +155,7 @@ fn ready(state: &State) -> Response<Body> {
     let problem = match (state.phase(), state.ready()) {
         (Phase::Ending, _) => Problem::new("ending", "no more requests are accepted"),
         (_, Err(starting)) => starting,
-        (_, Ok(current)) => match current.passwords.damage().first() {
+        (_, Ok(current)) => match current.passwords.damaged_roms().first() {
             Some(damage) => Problem::new("unavailable", damage.clone()),
             None => return plain(200, "text/plain", "ready\n"),
         },

@@ -7,7 +7,7 @@ use hyper::body::{Bytes, Incoming};
 use saltern_wipe::Zeroizing;
 use tokio::time::timeout;
 
-use super::bodies::{Bodies, Taken};
+use super::body_budget::{BodyBudget, Reservation};
 use crate::api::Problem;
 use crate::body::piece;
 use crate::handlers::{LINE, Lines, Numbered, Room};
@@ -17,12 +17,12 @@ pub(super) struct BodyLines {
     body: Incoming,
     /// The time for a line that is not blank.
     time: Duration,
-    bodies: Arc<Bodies>,
+    bodies: Arc<BodyBudget>,
     client: String,
     /// The bytes of a line that has not ended yet.
     begun: Zeroizing<Vec<u8>>,
     /// Room for that line; `None` between lines, so that a silent client holds no room.
-    taken: Option<Taken>,
+    taken: Option<Reservation>,
     /// Whether that line is too long, so that its bytes are not kept.
     long: bool,
     /// Bytes that have arrived but have not been processed.
@@ -35,7 +35,12 @@ pub(super) struct BodyLines {
 
 impl BodyLines {
     /// Lines from a client, each of which must arrive within this time.
-    pub(super) fn new(body: Incoming, time: Duration, bodies: &Arc<Bodies>, client: &str) -> Self {
+    pub(super) fn new(
+        body: Incoming,
+        time: Duration,
+        bodies: &Arc<BodyBudget>,
+        client: &str,
+    ) -> Self {
         BodyLines {
             body,
             time,
@@ -52,7 +57,7 @@ impl BodyLines {
     }
 
     /// The line that has ended, unless it is blank.
-    fn line(&mut self) -> Option<Numbered<Taken>> {
+    fn line(&mut self) -> Option<Numbered<Reservation>> {
         self.number += 1;
         let (number, most) = (self.number, self.bodies.body);
         let (line, taken) = (std::mem::take(&mut self.begun), self.taken.take());
@@ -120,10 +125,10 @@ impl Drop for Waiting<'_> {
 }
 
 impl Lines for BodyLines {
-    type Room = Taken;
+    type Room = Reservation;
 
     /// Loses nothing if the future is dropped before it is done.
-    async fn next(&mut self) -> Result<Option<Numbered<Taken>>, Problem> {
+    async fn next(&mut self) -> Result<Option<Numbered<Reservation>>, Problem> {
         loop {
             if !self.rest.is_empty() {
                 if self.taken.is_none() {

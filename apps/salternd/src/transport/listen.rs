@@ -13,10 +13,10 @@ use tokio::task::JoinSet;
 
 use super::connection::{run, turn_away};
 use super::handshakes::{Handshakes, Place};
-use super::holders::{Holder, Holders};
 use super::http::Service;
-use super::patient::{Patient, Socket};
+use super::quota::{Holder, Quota};
 use super::tls::Tls;
+use super::write_timeout::{Patient, Socket};
 use crate::site::{Ended, Peer};
 
 /// The most connections that are told at once why they are turned away. Others are closed.
@@ -84,7 +84,7 @@ impl Bound {
 pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch::Receiver<bool>) {
     let listener = Listener {
         places: Arc::new(Semaphore::new(service.limits.connections)),
-        holders: Holders::new(service.limits.client_connections),
+        quota: Quota::new(service.limits.client_connections),
         turned_away: Arc::new(Semaphore::new(TURNED_AWAY)),
         ending: ending.clone(),
         service,
@@ -129,7 +129,7 @@ pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch
 struct Listener {
     service: Arc<Service>,
     places: Arc<Semaphore>,
-    holders: Arc<Holders>,
+    quota: Arc<Quota>,
     turned_away: Arc<Semaphore>,
     ending: watch::Receiver<bool>,
 }
@@ -182,7 +182,7 @@ impl Listener {
         from: Option<IpAddr>,
         place: OwnedSemaphorePermit,
     ) {
-        if let Some(_held) = self.holders.take(Holder::of(&peer, from), 1) {
+        if let Some(_held) = self.quota.take(Holder::of(&peer, from), 1) {
             let (service, ending) = (Arc::clone(&self.service), self.ending.clone());
             return run(stream, socket, peer, service, ending).await;
         }

@@ -72,20 +72,20 @@ fn a_call_waits_only_where_processors_are_taken_and_goes_with_its_like() {
 
 /// What becomes of three calls that wait for one processor, whose groups succeed or fail.
 fn three_calls(success: bool) -> Vec<(usize, &'static str, usize)> {
-    let crew = Crew::new();
+    let coalescer = Coalescer::new();
     let begun = Instant::now();
-    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&coalescer.join(&job(32), 2, 1)), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(1));
     let ended = std::thread::scope(|scope| {
         let waits = [32, 32, 64].map(|out| {
             scope.spawn({
-                let crew = &crew;
-                move || match crew.join(&job(out), 2, 1) {
+                let coalescer = &coalescer;
+                move || match coalescer.join(&job(out), 2, 1) {
                     Next::Done => (out, "done", 0),
                     Next::Alone => (out, "alone", 0),
                     Next::Lead(partners) => {
                         let count = partners.iter().flatten().count();
-                        crew.finish(&partners, success, Duration::ZERO, 1);
+                        coalescer.finish(&partners, success, Duration::ZERO, 1);
                         (out, "leads", 1 + count)
                     }
                 }
@@ -93,76 +93,76 @@ fn three_calls(success: bool) -> Vec<(usize, &'static str, usize)> {
         });
         std::thread::sleep(Duration::from_millis(100));
         assert!(waits.iter().all(|wait| !wait.is_finished()), "the only processor is taken");
-        crew.finish(&[], true, Duration::ZERO, 1);
+        coalescer.finish(&[], true, Duration::ZERO, 1);
         let mut ended: Vec<_> = waits.into_iter().map(|wait| wait.join().unwrap()).collect();
         ended.sort_by_key(|end| (end.0, end.2));
         ended
     });
-    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&coalescer.join(&job(32), 2, 1)), Some(0));
     ended
 }
 
 #[test]
 fn a_call_after_a_crowd_lingers_once_at_most() {
-    let crew = Crew::new();
+    let coalescer = Coalescer::new();
     let hour = Duration::from_secs(3600);
-    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
-    crew.finish(&[], true, hour, 1);
+    assert_eq!(leads(&coalescer.join(&job(32), 2, 1)), Some(0));
+    coalescer.finish(&[], true, hour, 1);
     // Nobody has waited: neither does this one.
-    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&coalescer.join(&job(32), 2, 1)), Some(0));
     std::thread::scope(|scope| {
-        let waits = scope.spawn(|| leads(&crew.join(&job(32), 2, 1)));
+        let waits = scope.spawn(|| leads(&coalescer.join(&job(32), 2, 1)));
         std::thread::sleep(Duration::from_millis(50));
-        crew.finish(&[], true, hour, 1);
+        coalescer.finish(&[], true, hour, 1);
         assert_eq!(waits.join().unwrap(), Some(0));
     });
-    crew.finish(&[], true, hour, 1);
-    assert!(crew.is_quiet());
+    coalescer.finish(&[], true, hour, 1);
+    assert!(coalescer.is_quiet());
 }
 
 #[test]
 fn calls_that_went_together_are_a_crowd() {
-    let crew = Crew::new();
+    let coalescer = Coalescer::new();
     let hour = Duration::from_secs(3600);
-    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
+    assert_eq!(leads(&coalescer.join(&job(32), 2, 1)), Some(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                if let Next::Lead(partners) = crew.join(&job(32), 2, 1) {
+                if let Next::Lead(partners) = coalescer.join(&job(32), 2, 1) {
                     assert_eq!(partners.iter().flatten().count(), 1);
-                    crew.finish(&partners, true, hour, 1);
+                    coalescer.finish(&partners, true, hour, 1);
                 }
             });
         }
         std::thread::sleep(Duration::from_millis(100));
         // Nobody has told yet how long hashes take, so that those who wait have made no crowd.
-        crew.finish(&[], true, hour, 1);
+        coalescer.finish(&[], true, hour, 1);
     });
-    assert!(!crew.is_quiet());
+    assert!(!coalescer.is_quiet());
 }
 
 #[test]
 fn calls_without_a_seat_hold_nobody_up() {
-    let crew: &'static Crew = Box::leak(Box::new(Crew::new()));
-    assert_eq!(leads(&crew.join(&job(32), 2, 1)), Some(0));
-    let waits: Vec<_> = (0..crew::SEATS)
+    let coalescer: &'static Coalescer = Box::leak(Box::new(Coalescer::new()));
+    assert_eq!(leads(&coalescer.join(&job(32), 2, 1)), Some(0));
+    let waits: Vec<_> = (0..coalescer::SEATS)
         .map(|_| {
             std::thread::spawn(|| {
-                if let Next::Lead(partners) = crew.join(&job(32), 2, 1) {
-                    crew.finish(&partners, true, Duration::ZERO, 1);
+                if let Next::Lead(partners) = coalescer.join(&job(32), 2, 1) {
+                    coalescer.finish(&partners, true, Duration::ZERO, 1);
                 }
             })
         })
         .collect();
-    while crew.waiting() < crew::SEATS {
+    while coalescer.waiting() < coalescer::SEATS {
         std::thread::yield_now();
     }
     // This one goes on for ever.
-    assert!(matches!(crew.join(&job(32), 2, 1), Next::Alone));
-    crew.finish(&[], true, Duration::ZERO, 1);
+    assert!(matches!(coalescer.join(&job(32), 2, 1), Next::Alone));
+    coalescer.finish(&[], true, Duration::ZERO, 1);
     let begun = Instant::now();
     while !waits.iter().all(std::thread::JoinHandle::is_finished) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{} still wait", crew.waiting());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{} still wait", coalescer.waiting());
         std::thread::yield_now();
     }
 }

@@ -68,7 +68,7 @@ fn what_was_booked_is_given_back_whether_it_was_done_or_not() {
             shape: shape.clone(),
             password: copy(b"p"),
             salt: copy(b"s"),
-            doubt: Some(Box::new(move |_: &[u8]| in_doubt)),
+            needs_rom_check: Some(Box::new(move |_: &[u8]| in_doubt)),
             finish: Box::new(Ok) as Finish<_>,
         };
         let items = || (0..5).map(|_| Ok(item())).collect();
@@ -101,7 +101,7 @@ fn an_answer_that_panics_is_an_error_and_keeps_nobody_waiting() {
     let shape = pool.shape(Derive { params, roms: Vec::new(), len: 32 }).unwrap();
     let item = |finish: Finish<()>| {
         let (password, salt) = (copy(b"p"), copy(b"s"));
-        Ok(Prepared { shape: shape.clone(), password, salt, doubt: None, finish })
+        Ok(Prepared { shape: shape.clone(), password, salt, needs_rom_check: None, finish })
     };
     let panics: Finish<()> = Box::new(|_| panic!("on purpose"));
     let items = vec![item(panics), item(Box::new(|_| Ok(())))];

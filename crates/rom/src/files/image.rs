@@ -93,7 +93,7 @@ pub(crate) fn read_image(
 mod tests {
     use super::*;
     use crate::format::sums::ImageHasher;
-    use crate::progress::unwatched;
+    use crate::progress::no_progress;
     use crate::system::pages::RomPages;
 
     /// Its first pages are never there, so that reading them fails (EIO).
@@ -102,7 +102,7 @@ mod tests {
         let (file, path) = (File::open("/proc/self/mem").unwrap(), Path::new("image"));
         let mut mapping = Mapping::anonymous(1 << 16, RomPages::Base).unwrap();
         let sums = ImageHasher::with_chunk(0, 4096).unwrap().finish();
-        let whole = read_image(&file, path, &mut mapping, &sums, &unwatched).unwrap_err();
+        let whole = read_image(&file, path, &mut mapping, &sums, &no_progress).unwrap_err();
         let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
         for error in [whole, piece] {
             let Error::Io { source, .. } = &error else { panic!("{error}") };

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Error;
-use crate::files::regular::{if_there, is_regular_file};
+use crate::files::file_checks::{if_there, is_regular_file};
 use crate::format::paths::directory_of;
 use crate::system::filesystem::{self, names, own_user, owner_and_mode, plainly, privately};
 

@@ -15,7 +15,7 @@ use saltern_yescrypt::params::block_bytes;
 use saltern_yescrypt::rom::{RomId, RomReading};
 
 use crate::Error;
-use crate::files::opened::{Image, Opened};
+use crate::files::located::{Image, Opened};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
 use crate::format::sums::Sums;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use saltern_yescrypt::rom::Rom;
 
-use crate::files::opened::Opened;
+use crate::files::located::Opened;
 use crate::format::identity::RomHash;
 use crate::operations::attach::{attach, attach_opened};
 use crate::{Access, AttachOptions, Attached, Error, Manifest, RomFile};

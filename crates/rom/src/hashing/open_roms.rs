@@ -7,7 +7,7 @@ use std::time::Duration;
 use saltern_pool::source::BlockSources;
 use saltern_yescrypt::rom::Rom;
 
-use crate::{Attached, Backend, Error, OpenRom, Recheck, RomReaders};
+use crate::{Attached, Backend, Error, OpenRom, RomReaders, RomScrubber};
 
 /// The ROMs that a process hashes with: the sources from which its pool reads those that stay in
 /// files, periodic checks of those in memory, and remarks for the operator.
@@ -83,15 +83,15 @@ impl OpenRoms {
         &self.notes
     }
 
-    /// Checks all ROMs in memory from time to time: [`Recheck::start`]. `None` if there are none,
-    /// or if no thread can be started: what hashes read is checked in any case.
+    /// Checks all ROMs in memory from time to time: [`RomScrubber::start`]. `None` if there are
+    /// none, or if no thread can be started: what hashes read is checked in any case.
     pub fn recheck(
         &self,
         age: Duration,
         tell: impl Fn(&Attached, &Error) + Send + 'static,
-    ) -> Option<Recheck> {
+    ) -> Option<RomScrubber> {
         let roms = self.in_memory.clone();
-        (!roms.is_empty()).then(|| Recheck::start(roms, age, tell).ok()).flatten()
+        (!roms.is_empty()).then(|| RomScrubber::start(roms, age, tell).ok()).flatten()
     }
 }
 

@@ -11,16 +11,16 @@ use std::time::Instant;
 use saltern_yescrypt::rom::{RomId, RomView};
 
 use crate::Error;
+use crate::files::destination::Made;
 use crate::files::image::{check_image, read_image};
-use crate::files::opened::{Image, ImageFile, Opened, map_segment};
-use crate::files::place::Made;
+use crate::files::located::{Image, ImageFile, Opened, map_segment};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
 use crate::format::paths::segment_name;
 #[cfg(unix)]
 use crate::format::sums::ImageHasher;
 use crate::format::sums::Sums;
-use crate::progress::{Stage, Watch, each_piece, unwatched};
+use crate::progress::{Stage, Watch, each_piece, no_progress};
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::{self, Mapping};
 use crate::system::memory::{Granted, acquire, length};
@@ -97,7 +97,7 @@ impl AttachOptions<'_> {
             lock: Lock::No,
             verify: false,
             expect: None,
-            watch: &unwatched,
+            watch: &no_progress,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::files::image::check_image;
-use crate::files::opened::{Image, Opened, map_segment};
+use crate::files::located::{Image, Opened, map_segment};
 use crate::files::staged::{Staged, check_room};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
@@ -54,7 +54,7 @@ pub fn verify(image: &Path, expect: Option<RomHash>, watch: Watch<'_>) -> Result
     let found = hash_all(image, &opened, watch)?;
     let known = Sums::open(image, &opened.manifest)?;
     if known.difference(&found)?.is_some() {
-        let path = crate::files::kept::path_for(image);
+        let path = crate::files::manifest_file::path_for(image);
         return Err(Error::Sums { path, reason: "it is that of another image".to_owned() });
     }
     Ok(opened.manifest)

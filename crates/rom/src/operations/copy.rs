@@ -5,14 +5,14 @@ use std::path::Path;
 use saltern_yescrypt::rom::RomParams;
 
 use crate::Error;
+use crate::files::destination::{Made, Place, Sink};
 use crate::files::image::{check_hash, digest_of};
-use crate::files::kept::check_place;
-use crate::files::opened::{Image, ImageFile, Opened, trusted_segment};
-use crate::files::place::{Made, Place, Sink};
+use crate::files::located::{Image, ImageFile, Opened, trusted_segment};
+use crate::files::manifest_file::check_place;
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest, SeedSource};
 use crate::format::sums::ImageHasher;
-use crate::progress::{Watch, unwatched};
+use crate::progress::{Watch, no_progress};
 use crate::system::filesystem::{Kind, write_all_at};
 use crate::system::pages::RomPages;
 
@@ -41,7 +41,7 @@ impl CopyOptions<'_> {
             replace: false,
             mode: 0o440,
             pages: RomPages::default(),
-            watch: &unwatched,
+            watch: &no_progress,
         }
     }
 }

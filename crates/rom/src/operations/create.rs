@@ -10,14 +10,14 @@ use saltern_yescrypt::{
 };
 
 use crate::Error;
+use crate::files::destination::{Made, Place, Sink};
 use crate::files::image::check_hash;
-use crate::files::place::{Made, Place, Sink};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
 use crate::format::sums::ImageHasher;
 use crate::operations::attach::Attached;
 use crate::operations::seed::Seed;
-use crate::progress::{Progress, Stage, Watch, each_piece, unwatched};
+use crate::progress::{Progress, Stage, Watch, each_piece, no_progress};
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::Mapping;
 use crate::system::memory::{self, acquire};
@@ -26,7 +26,7 @@ use crate::system::pages::RomPages;
 /// Where to compute an image that will be in a file.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum FillIn {
+pub enum ComputeIn {
     /// In memory if it fits comfortably, otherwise in the mapped file.
     #[default]
     Auto,
@@ -68,7 +68,7 @@ pub struct Create<'a> {
     /// Where the image will be; the manifest is always beside the given path.
     pub location: Location,
     /// Where the image is computed, for files.
-    pub fill_in: FillIn,
+    pub compute_in: ComputeIn,
     /// The pages of the memory that it is computed in, and of a segment.
     pub pages: RomPages,
     /// Permissions of the image, by default without write access for anybody. Anyone who may read
@@ -91,11 +91,11 @@ impl<'a> Create<'a> {
             threads: 1,
             replace: false,
             location: Location::Beside,
-            fill_in: FillIn::Auto,
+            compute_in: ComputeIn::Auto,
             pages: RomPages::default(),
             mode: 0o440,
             expect: None,
-            watch: &unwatched,
+            watch: &no_progress,
         }
     }
 
@@ -108,7 +108,7 @@ impl<'a> Create<'a> {
     /// If there is a manifest without an image, the ROM must match it.
     ///
     /// Takes about two block mixes for each block (more with t > 0) and memory for the image, or
-    /// none, depending on [`FillIn`].
+    /// none, depending on [`ComputeIn`].
     ///
     /// # Errors
     /// Before anything is written: [`Error::Exists`], [`Error::Busy`], [`Error::NoSpace`],
@@ -126,9 +126,10 @@ impl<'a> Create<'a> {
             mode: self.mode,
             pages: self.pages,
         };
-        let fill_in = place.file().map_or(Ok(FillIn::Mapping), |file| self.choose_fill(file))?;
+        let compute_in =
+            place.file().map_or(Ok(ComputeIn::Mapping), |file| self.choose_fill(file))?;
         let name = place.name();
-        place.put(fill_in == FillIn::Mapping, |sink| {
+        place.put(compute_in == ComputeIn::Mapping, |sink| {
             let mut made = match sink {
                 Sink::Memory(memory) => self.fill(memory, &name, None)?,
                 Sink::File(file) => {
@@ -173,21 +174,21 @@ impl<'a> Create<'a> {
 
     /// Decides where to compute. Whether the file system has room is checked when the file is
     /// allocated, after the space of an interrupted creation has been freed.
-    fn choose_fill(&self, place: &Path) -> Result<FillIn, Error> {
+    fn choose_fill(&self, place: &Path) -> Result<ComputeIn, Error> {
         let size = self.size();
         let kind = filesystem::kind(place)?;
-        match self.fill_in {
+        match self.compute_in {
             // It is memory already.
-            _ if kind == Kind::Hugetlbfs => Ok(FillIn::Mapping),
-            FillIn::Auto if kind == Kind::Memory => Ok(FillIn::Mapping),
+            _ if kind == Kind::Hugetlbfs => Ok(ComputeIn::Mapping),
+            ComputeIn::Auto if kind == Kind::Memory => Ok(ComputeIn::Mapping),
             // Room for the image and as much again for other programs, and for the page cache that
             // takes the writes.
-            FillIn::Auto if memory::available().is_none_or(|available| size > available / 2) => {
-                Ok(FillIn::Mapping)
+            ComputeIn::Auto if memory::available().is_none_or(|available| size > available / 2) => {
+                Ok(ComputeIn::Mapping)
             }
-            FillIn::Auto => Ok(FillIn::Memory),
-            FillIn::Memory => memory::check_memory(size).map(|()| FillIn::Memory),
-            FillIn::Mapping => Ok(FillIn::Mapping),
+            ComputeIn::Auto => Ok(ComputeIn::Memory),
+            ComputeIn::Memory => memory::check_memory(size).map(|()| ComputeIn::Memory),
+            ComputeIn::Mapping => Ok(ComputeIn::Mapping),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::kept;
-use crate::files::regular::open_file;
+use crate::files::file_checks::open_file;
+use crate::files::manifest_file;
 use crate::files::staged::{part_of, place_of, remove_leftover};
 use crate::format::manifest::Manifest;
 use crate::operations::check::check;
@@ -92,7 +92,7 @@ pub fn clean(directory: &Path) -> Result<Cleaned, Error> {
     for name in names(directory)? {
         let part = place_of(&name).map(|place| remove_own(&directory.join(place)));
         let image = name.strip_suffix(".sums").filter(|image| !image.is_empty());
-        let sums = image.map(|image| kept::remove_stray(&directory.join(image)));
+        let sums = image.map(|image| manifest_file::remove_stray(&directory.join(image)));
         for outcome in part.into_iter().chain(sums) {
             match outcome {
                 Ok(removed) => cleaned.removed += usize::from(removed),

@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::kept;
-use crate::files::opened::{Image, ImageFile, Opened};
-use crate::files::regular::{check_file_owner, check_owner, if_there, is_regular_file};
+use crate::files::file_checks::{check_file_owner, check_owner, if_there, is_regular_file};
+use crate::files::located::{Image, ImageFile, Opened};
+use crate::files::manifest_file;
 use crate::files::staged::{Staged, remove_leftover, sync_directory};
 use crate::format::manifest::{Location, Manifest};
 use crate::format::paths::segment_name;
@@ -92,7 +92,7 @@ impl<'a> Removal<'a> {
         match Manifest::read_with(image) {
             Err(error @ Error::NoManifest { .. }) => {
                 // Both, whatever the result of the first.
-                let found = [remove_leftover(image)?, kept::remove_stray(image)?];
+                let found = [remove_leftover(image)?, manifest_file::remove_stray(image)?];
                 if found.contains(&true) { Ok(None) } else { Err(error) }
             }
             other => {
@@ -129,7 +129,7 @@ impl<'a> Removal<'a> {
         // The image first: a manifest alone is a state that creation can handle.
         let file = manifest.image_path(image);
         let files: Vec<PathBuf> =
-            file.into_iter().chain([kept::path_for(image), manifest_path]).collect();
+            file.into_iter().chain([manifest_file::path_for(image), manifest_path]).collect();
         for path in &files {
             remove_file(path)?;
             // The lock file itself is removed with the lock.

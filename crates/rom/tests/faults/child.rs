@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use saltern_rom::{
-    Access, AttachOptions, Create, DirectBuffer, Error, FillIn, Location, Lock, RomFile, RomPages,
-    Seed, attach,
+    Access, AttachOptions, ComputeIn, Create, DirectBuffer, Error, Location, Lock, RomFile,
+    RomPages, Seed, attach,
 };
 use saltern_yescrypt::{
     Limits, Params, Workspace, derive,
@@ -138,8 +138,8 @@ fn create(path: &Path, how: &str) -> Result<String, Error> {
     create.threads = 2;
     for word in how.split('+') {
         match word {
-            "memory" => create.fill_in = FillIn::Memory,
-            "mapping" => create.fill_in = FillIn::Mapping,
+            "memory" => create.compute_in = ComputeIn::Memory,
+            "mapping" => create.compute_in = ComputeIn::Mapping,
             "replace" => create.replace = true,
             key => create.location = Location::Sysv { key: key.parse().unwrap() },
         }

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use saltern_rom::{
-    AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove,
-    unwatched, verify,
+    AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, no_progress,
+    remove, verify,
 };
 use saltern_testing::{chmod, names, skipped};
 
@@ -65,7 +65,7 @@ fn killed_at_any_moment_creation_leaves_the_old_state_or_the_new() {
             Err(Error::Exists { .. }) => {}
             Err(error) => panic!("{how}: {error}"),
         }
-        assert_eq!(verify(&path, None, &unwatched).unwrap().id(), id);
+        assert_eq!(verify(&path, None, &no_progress).unwrap().id(), id);
         RomFile::open(&path, Some(hash)).unwrap();
         saltern_rom::clean(directory.path()).unwrap();
         assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);
@@ -101,7 +101,7 @@ fn of_several_creators_one_wins_and_the_others_say_why() {
         }
         assert_eq!(made + refused, 6);
         assert!(if replace { made >= 1 } else { made == 1 }, "{how}: {made} made it");
-        verify(&path, None, &unwatched).unwrap();
+        verify(&path, None, &no_progress).unwrap();
         let left = names(directory.path());
         assert!(left.iter().all(|name| !name.ends_with("-part")), "{left:?}");
         remove(&path).unwrap();
@@ -127,7 +127,7 @@ fn an_unfinished_segment_is_taken_over() {
         Ok(_) | Err(Error::Exists { .. }) => {}
         Err(error) => panic!("{error}"),
     }
-    let verified = verify(&path, None, &unwatched);
+    let verified = verify(&path, None, &no_progress);
     remove(&path).unwrap();
     verified.unwrap();
 }
@@ -208,7 +208,7 @@ fn a_child_that_creates_says_what_it_made() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("site.rom");
     assert_eq!(run(&[], &["create", path.to_str().unwrap(), "memory"]), "begun");
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn what_is_left_is_taken_over_even_if_it_is_read_only() {
     std::fs::write(&part, "left").unwrap();
     chmod(&part, 0o440);
     Create::new(params(), &seed()).file(&path).unwrap();
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
     assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);
 }
 

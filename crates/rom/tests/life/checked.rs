@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use saltern_pool::{Error as Unanswered, Pool, PoolConfig, Terms};
 use saltern_rom::{
-    Access, AttachOptions, Backend, Create, Error, OpenRom, Recheck, RomFile, RomReaders, attach,
-    unwatched,
+    Access, AttachOptions, Backend, Create, Error, OpenRom, RomFile, RomReaders, RomScrubber,
+    attach, no_progress,
 };
 use saltern_testing::damage::flip;
 use saltern_yescrypt::{
@@ -204,7 +204,7 @@ fn damage_that_no_hash_reads_is_found_by_age() {
         let _ = sender.send(error.to_string());
     };
     let age = Duration::from_millis(20);
-    let recheck = Recheck::start(vec![attached.clone()], age, tell).unwrap();
+    let recheck = RomScrubber::start(vec![attached.clone()], age, tell).unwrap();
     while attached.last_checked().is_none() {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -213,7 +213,7 @@ fn damage_that_no_hash_reads_is_found_by_age() {
     let told = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(told.contains("damaged at byte 499712"), "{told}");
     drop(recheck);
-    attached.verify(&unwatched).unwrap_err();
+    attached.verify(&no_progress).unwrap_err();
 }
 
 /// Blocks of 128 bytes in a ROM of large chunks, each read of which has a whole chunk hashed.

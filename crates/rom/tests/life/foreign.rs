@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, Location, Manifest, OpenRom, RomFile, State,
-    adopt, attach, clean, copy, detach, list, rebuild_sums, recompute, remove, set_immutable,
-    unwatched, verify,
+    adopt, attach, clean, copy, detach, list, no_progress, rebuild_sums, recompute, remove,
+    set_immutable, verify,
 };
 use saltern_testing::{chmod, skipped};
 
@@ -167,7 +167,7 @@ fn what_a_planted_manifest_names_is_not_opened() {
     untrusted(attach(&planted, &AttachOptions::new()), &of);
     untrusted(RomFile::open(&planted, Some(manifest.hash)), &of);
     untrusted(OpenRom::open(&planted, None, None), &of);
-    untrusted(verify(&planted, None, &unwatched), &of);
+    untrusted(verify(&planted, None, &no_progress), &of);
     untrusted(copy(&planted, &scratch.path("copy.rom"), &CopyOptions::new()), &of);
     let found = list(scratch.directory.path()).unwrap();
     let site = found.iter().find(|found| found.image == planted).unwrap();
@@ -211,11 +211,11 @@ fn a_planted_segment_is_refused() {
     std::fs::copy(scratch.path("site.rom.sums"), scratch.path("segment.rom.sums")).unwrap();
     let refused = attach(&path, &AttachOptions::new());
     let checked = [
-        verify(&path, None, &unwatched),
-        rebuild_sums(&path, None, &unwatched),
-        recompute(&path, None, &seed(), 1, &unwatched),
+        verify(&path, None, &no_progress),
+        rebuild_sums(&path, None, &no_progress),
+        recompute(&path, None, &seed(), 1, &no_progress),
         copy(&path, &scratch.path("copied.rom"), &CopyOptions::new()),
-        adopt(&scratch.path("adopted.rom"), &params(), Some(key), None, &unwatched),
+        adopt(&scratch.path("adopted.rom"), &params(), Some(key), None, &no_progress),
     ];
     let mut options = CopyOptions::new();
     options.location = Location::Sysv { key };
@@ -301,7 +301,7 @@ fn lists_wait_for_nothing_and_cleaning_leaves_what_is_not_ours() {
     let left = scratch.names();
     let kept = [".a.saltern-part", ".d.saltern-part", ".e.saltern-part", ".mine.part", ".x.part"];
     assert!(kept.iter().all(|name| left.iter().any(|left| left == name)), "{left:?}");
-    verify(&good, None, &unwatched).unwrap();
+    verify(&good, None, &no_progress).unwrap();
     if is_root() {
         // Another user's, which its owner may go on with.
         let theirs = scratch.path(".w.saltern-part");
@@ -326,7 +326,7 @@ fn only_regular_files_are_replaced() {
         symlink(&precious, scratch.path(name)).unwrap();
         let refused = create.file(&scratch.path("site.rom"));
         assert!(matches!(refused, Err(Error::NotRegular { .. })), "{name}: {refused:?}");
-        let adopted = adopt(&scratch.path("site.rom"), &params(), None, None, &unwatched);
+        let adopted = adopt(&scratch.path("site.rom"), &params(), None, None, &no_progress);
         assert!(adopted.is_err());
         std::fs::remove_file(scratch.path(name)).unwrap();
     }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, ImagePlace, Location, Lock,
-    RomFile, RomPages, State, attach, attach_descriptor, copy, list, remove, set_immutable,
-    unwatched, verify,
+    RomFile, RomPages, State, attach, attach_descriptor, copy, list, no_progress, remove,
+    set_immutable, verify,
 };
 use saltern_testing::{chmod, skipped};
 use saltern_yescrypt::rom::RomView;
@@ -127,7 +127,7 @@ fn a_system_v_segment_lives_until_it_is_removed() {
     assert_eq!(*attached.place(), ImagePlace::Sysv { key });
     assert_eq!(access(attached.as_bytes()), "r--");
     assert!(matches!(create.file(&path), Err(Error::Exists { .. })));
-    assert_eq!(verify(&path, None, &unwatched).unwrap().digest, manifest.digest);
+    assert_eq!(verify(&path, None, &no_progress).unwrap().digest, manifest.digest);
     let found = list(scratch.directory.path()).unwrap();
     assert!(matches!(found[0].state, State::Ready(_)), "{found:?}");
     // To a file, and out of it.
@@ -179,7 +179,7 @@ fn files_of_huge_pages_hold_images() {
     assert!(attached.as_bytes() == reference.as_bytes() && attached.pages().page_size > 65536);
     let attached = attach(&path, &options(Access::Copy, RomPages::Base)).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
     let rom = RomFile::open(&path, None).unwrap();
     let mut block = DirectBuffer::new(1024).unwrap();
     rom.read_block(1023, 8, &mut block).unwrap();
@@ -191,7 +191,7 @@ fn files_of_huge_pages_hold_images() {
     let mut options = CopyOptions::new();
     options.location = create.location.clone();
     copy(&file, &path, &options).unwrap();
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
     // Shortened, it is refused.
     let image = place.path().join("image");
     chmod(&image, 0o600);
@@ -237,7 +237,7 @@ fn an_image_elsewhere_is_found_through_its_manifest() {
     assert_eq!(scratch.names(), ["site.rom.json", "site.rom.sums"]);
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
     remove(&path).unwrap();
     assert!(!elsewhere.path().join("image").exists() && scratch.names().is_empty());
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use saltern_rom::{Create, Error, Location, Manifest, remove, set_immutable, unwatched, verify};
+use saltern_rom::{Create, Error, Location, Manifest, no_progress, remove, set_immutable, verify};
 use saltern_testing::skipped;
 
 use crate::{Scratch, params, seed};
@@ -40,7 +40,7 @@ fn what_is_being_made_is_not_removed() {
     let answers = answers.into_inner().unwrap();
     assert!(!answers.is_empty());
     assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Busy { .. }))), "{answers:?}");
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
     remove(&path).unwrap();
     assert!(scratch.names().is_empty());
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, Manifest, RomFile, State,
-    adopt, attach, clean, copy, list, rebuild_sums, remove, unwatched, verify,
+    adopt, attach, clean, copy, list, no_progress, rebuild_sums, remove, verify,
 };
 use saltern_testing::damage::flip;
 use saltern_yescrypt::{
@@ -62,13 +62,13 @@ fn no_block_is_read_from_a_damaged_chunk_and_every_other_block_is() {
             let expected: Vec<_> = blocks.map(|j| (j, chunk)).collect();
             assert_eq!(damaged_blocks(&rom, r, image), expected, "byte {at}, r = {r}");
         }
-        let found = verify(&path, None, &unwatched).unwrap_err();
+        let found = verify(&path, None, &no_progress).unwrap_err();
         assert!(matches!(found, Error::Damaged { offset: Some(o), .. } if o == chunk), "{found}");
-        assert!(matches!(rebuild_sums(&path, None, &unwatched), Err(Error::Damaged { .. })));
+        assert!(matches!(rebuild_sums(&path, None, &no_progress), Err(Error::Damaged { .. })));
         // It was only this file, so that mending it is enough.
         flip(&path, at);
         assert_eq!(damaged_blocks(&rom, 8, image), []);
-        verify(&path, None, &unwatched).unwrap();
+        verify(&path, None, &no_progress).unwrap();
         remove(&path).unwrap();
         assert!(scratch.names().is_empty());
     }
@@ -125,7 +125,7 @@ fn a_table_that_is_missing_or_damaged_is_said_so_and_made_anew() {
     ];
     for (number, spoil) in spoil.into_iter().enumerate() {
         spoil(&file, &good);
-        for refused in [RomFile::open(&path, None).err(), verify(&path, None, &unwatched).err()] {
+        for refused in [RomFile::open(&path, None).err(), verify(&path, None, &no_progress).err()] {
             let refused = refused.unwrap();
             assert!(matches!(&refused, Error::Sums { path, .. } if *path == file), "{number}");
             assert!(refused.to_string().contains("--rebuild-sums"), "{refused}");
@@ -141,11 +141,14 @@ fn a_table_that_is_missing_or_damaged_is_said_so_and_made_anew() {
         let found = list(scratch.directory.path()).unwrap();
         let noticed = matches!(found[0].state, State::Bad(_, Error::Sums { .. }));
         assert!(noticed, "{found:?}");
-        assert_eq!(rebuild_sums(&path, None, &unwatched).unwrap(), Manifest::read(&path).unwrap());
+        assert_eq!(
+            rebuild_sums(&path, None, &no_progress).unwrap(),
+            Manifest::read(&path).unwrap()
+        );
         assert_eq!(table(&scratch, "site.rom.sums"), good);
         assert_eq!(Manifest::read(&path).unwrap(), manifest);
         RomFile::open(&path, None).unwrap();
-        verify(&path, None, &unwatched).unwrap();
+        verify(&path, None, &no_progress).unwrap();
     }
     // The table of another ROM.
     let other = saltern_rom::Seed::from_bytes(b"another seed").unwrap();
@@ -153,7 +156,7 @@ fn a_table_that_is_missing_or_damaged_is_said_so_and_made_anew() {
     Create::new(params(), &other).file(&stranger).unwrap();
     std::fs::copy(scratch.path("other.rom.sums"), &file).unwrap();
     assert!(matches!(RomFile::open(&path, None), Err(Error::Sums { .. })));
-    rebuild_sums(&path, None, &unwatched).unwrap();
+    rebuild_sums(&path, None, &no_progress).unwrap();
     RomFile::open(&path, None).unwrap();
 }
 
@@ -165,7 +168,7 @@ fn a_table_comes_and_goes_with_its_manifest_and_overwrites_nothing_else() {
     // An adopted image has one too.
     let foreign = scratch.path("foreign.rom");
     std::fs::write(&foreign, reference.as_bytes()).unwrap();
-    let adopted = adopt(&foreign, &params(), None, None, &unwatched).unwrap();
+    let adopted = adopt(&foreign, &params(), None, None, &no_progress).unwrap();
     assert!(adopted.hash == manifest.hash && table(&scratch, "foreign.rom.sums") == good);
     remove(&foreign).unwrap();
     // What a creator leaves that is killed between table and manifest.
@@ -216,10 +219,10 @@ fn a_mapped_image_is_checked_when_that_is_asked_for() {
             "{refused}"
         );
     };
-    damaged(attached.verify(&unwatched));
+    damaged(attached.verify(&no_progress));
     assert!(attached.last_checked().is_none());
     flip(&path, 700_000);
-    attached.verify(&unwatched).unwrap();
+    attached.verify(&no_progress).unwrap();
     assert!(attached.last_checked().is_some());
 }
 
@@ -236,13 +239,13 @@ fn a_table_that_is_damaged_after_it_was_opened_accuses_nobody_else() {
     flip(scratch.path("site.rom.sums"), 32 + 16 * 16 + 5);
     let mut block = DirectBuffer::new(4096).unwrap();
     for refused in [
-        attached.verify(&unwatched),
+        attached.verify(&no_progress),
         rom.read_block(1, 32, &mut block),
-        verify(&path, None, &unwatched).map(drop),
+        verify(&path, None, &no_progress).map(drop),
     ] {
         assert!(matches!(refused, Err(Error::Sums { .. })), "{refused:?}");
     }
     rom.read_block(64, 32, &mut block).unwrap();
-    rebuild_sums(&path, None, &unwatched).unwrap();
+    rebuild_sums(&path, None, &no_progress).unwrap();
     RomFile::open(&path, None).unwrap().read_block(1, 32, &mut block).unwrap();
 }

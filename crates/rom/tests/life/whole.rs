@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
-    Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, RomPages, Seed,
-    SeedSource, Stage, State, adopt, attach, check, copy, list, rebuild_sums, recompute, remove,
-    unwatched, verify,
+    Access, AttachOptions, ComputeIn, CopyOptions, Create, Error, Manifest, RomPages, Seed,
+    SeedSource, Stage, State, adopt, attach, check, copy, list, no_progress, rebuild_sums,
+    recompute, remove, verify,
 };
 use saltern_testing::chmod;
 use saltern_testing::damage::flip;
@@ -21,18 +21,18 @@ use super::super::{Scratch, hash, params, reference, seed};
 fn a_file_is_what_the_core_makes_however_it_is_filled() {
     let (scratch, reference) = (Scratch::new(), reference());
     let seed = seed();
-    for (fill_in, threads, pages) in [
-        (FillIn::Memory, 1, RomPages::Base),
-        (FillIn::Memory, 2, RomPages::Huge2M),
-        (FillIn::Mapping, 3, RomPages::Transparent),
-        (FillIn::Auto, 8, RomPages::Huge1G),
+    for (compute_in, threads, pages) in [
+        (ComputeIn::Memory, 1, RomPages::Base),
+        (ComputeIn::Memory, 2, RomPages::Huge2M),
+        (ComputeIn::Mapping, 3, RomPages::Transparent),
+        (ComputeIn::Auto, 8, RomPages::Huge1G),
     ] {
         let path = scratch.path("site.rom");
         let mut create = Create::new(params(), &seed);
-        (create.fill_in, create.threads, create.pages) = (fill_in, threads, pages);
+        (create.compute_in, create.threads, create.pages) = (compute_in, threads, pages);
         create.replace = true;
         let manifest = create.file(&path).unwrap();
-        assert!(std::fs::read(&path).unwrap() == reference.as_bytes(), "{fill_in:?}");
+        assert!(std::fs::read(&path).unwrap() == reference.as_bytes(), "{compute_in:?}");
         assert_eq!(manifest.digest, RomView::new(&reference).unwrap().digest());
         assert_eq!(Manifest::read(&path).unwrap().digest, manifest.digest);
         assert_eq!(manifest.hash, root(reference.as_bytes(), &params(), manifest.chunk));
@@ -81,7 +81,7 @@ fn no_other_image_can_have_the_id() {
     let tail = image.len() - 48;
     image[tail..].copy_from_slice(&reference.as_bytes()[tail..]);
     std::fs::write(&forged, &image).unwrap();
-    let adopted = adopt(&forged, &params(), None, None, &unwatched).unwrap();
+    let adopted = adopt(&forged, &params(), None, None, &no_progress).unwrap();
     assert_eq!(adopted.digest, manifest.digest);
     assert_ne!(adopted.hash, manifest.hash);
     assert_ne!(adopted.id(), manifest.id());
@@ -93,10 +93,10 @@ fn no_other_image_can_have_the_id() {
     assert!(matches!(attach(&forged, &expected), Err(Error::Sums { .. })));
     std::fs::copy(scratch.path("site.rom.sums"), scratch.path("forged.rom.sums")).unwrap();
     assert!(matches!(attach(&forged, &expected), Err(Error::Damaged { .. })));
-    assert!(matches!(verify(&forged, None, &unwatched), Err(Error::Damaged { .. })));
+    assert!(matches!(verify(&forged, None, &no_progress), Err(Error::Damaged { .. })));
     expected.access = Access::Map;
     let attached = attach(&forged, &expected).unwrap();
-    assert!(matches!(attached.verify(&unwatched), Err(Error::Damaged { .. })));
+    assert!(matches!(attached.verify(&no_progress), Err(Error::Damaged { .. })));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn nothing_is_replaced_unasked() {
     let (path, manifest) = scratch.rom("site.rom");
     let other = Seed::from_bytes(b"another seed").unwrap();
     assert!(matches!(Create::new(params(), &other).file(&path), Err(Error::Exists { .. })));
-    assert_eq!(verify(&path, None, &unwatched).unwrap(), Manifest::read(&path).unwrap());
+    assert_eq!(verify(&path, None, &no_progress).unwrap(), Manifest::read(&path).unwrap());
     assert_eq!(Manifest::read(&path).unwrap().id(), manifest.id());
 
     // An image that was lost is made again from its seed, and from no other.
@@ -118,7 +118,7 @@ fn nothing_is_replaced_unasked() {
     assert!(matches!(refused, Error::Exists { .. }), "{refused}");
     assert_eq!(scratch.names(), ["site.rom.json", "site.rom.sums"]);
     assert_eq!(Create::new(params(), &seed()).file(&path).unwrap().digest, manifest.digest);
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
 }
 
 #[test]
@@ -213,10 +213,10 @@ fn progress_comes_in_stages_and_any_call_can_end_it() {
 fn verification_finds_any_changed_byte_and_recomputation_says_where() {
     let scratch = Scratch::new();
     let (path, manifest) = scratch.rom("site.rom");
-    verify(&path, None, &unwatched).unwrap();
-    recompute(&path, None, &seed(), 2, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
+    recompute(&path, None, &seed(), 2, &no_progress).unwrap();
     let wrong = Seed::from_bytes(b"no").unwrap();
-    assert!(matches!(recompute(&path, None, &wrong, 1, &unwatched), Err(Error::WrongRom { .. })));
+    assert!(matches!(recompute(&path, None, &wrong, 1, &no_progress), Err(Error::WrongRom { .. })));
     // The bytes are right, and the hash that the manifest has is another one's.
     let text = std::fs::read_to_string(Manifest::path_for(&path)).unwrap();
     let hash = Manifest::read(&path).unwrap().hash.to_string();
@@ -224,7 +224,7 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
     // The id as well, which is its beginning.
     let forged = text.replace(&hash[..16], &format!("{digit}{}", &hash[1..16]));
     std::fs::write(Manifest::path_for(&path), forged).unwrap();
-    let forged = recompute(&path, None, &seed(), 1, &unwatched);
+    let forged = recompute(&path, None, &seed(), 1, &no_progress);
     assert!(matches!(forged, Err(Error::WrongRom { .. })), "{forged:?}");
     std::fs::write(Manifest::path_for(&path), text).unwrap();
 
@@ -235,14 +235,14 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
         let mut byte = [0];
         file.read_exact_at(&mut byte, at).unwrap();
         file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
-        let found = verify(&path, None, &unwatched).unwrap_err();
+        let found = verify(&path, None, &no_progress).unwrap_err();
         let attached = attach(&path, &AttachOptions::new());
         // What is only mapped is read if that is asked for, or later.
         let mut mapped = AttachOptions::new();
         mapped.access = Access::Map;
         if at < size - 48 {
             let attached = attach(&path, &mapped).unwrap();
-            assert!(matches!(attached.verify(&unwatched), Err(Error::Damaged { .. })));
+            assert!(matches!(attached.verify(&no_progress), Err(Error::Damaged { .. })));
         }
         mapped.verify = true;
         assert!(attach(&path, &mapped).is_err());
@@ -250,7 +250,7 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
             (33..=48, Error::NotFilled { .. }, Error::NotFilled { .. }) => {}
             (..=32, Error::WrongRom { .. }, Error::WrongRom { .. }) => {}
             (49.., Error::Damaged { .. }, Error::Damaged { .. }) => {
-                let found = recompute(&path, None, &seed(), 1, &unwatched).unwrap_err();
+                let found = recompute(&path, None, &seed(), 1, &no_progress).unwrap_err();
                 assert!(
                     matches!(found, Error::Damaged { offset: Some(o), .. } if o == at),
                     "{found}"
@@ -260,12 +260,12 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
         }
         file.write_all_at(&byte, at).unwrap();
     }
-    verify(&path, None, &unwatched).unwrap();
+    verify(&path, None, &no_progress).unwrap();
     let mut mapped = AttachOptions::new();
     (mapped.access, mapped.verify) = (Access::Map, true);
     let attached = attach(&path, &mapped).unwrap();
     file.write_all_at(b"changed while it is attached", size / 3).unwrap();
-    assert!(matches!(attached.verify(&unwatched), Err(Error::Damaged { .. })));
+    assert!(matches!(attached.verify(&no_progress), Err(Error::Damaged { .. })));
 }
 
 #[test]
@@ -278,14 +278,14 @@ fn copies_are_checked_and_listed_and_removed() {
     copy(&path, &to, &keep).unwrap();
     assert!(matches!(copy(&path, &to, &keep), Err(Error::Exists { .. })));
     copy(&path, &to, &replace).unwrap();
-    assert_eq!(verify(&to, None, &unwatched).unwrap().hash, manifest.hash);
+    assert_eq!(verify(&to, None, &no_progress).unwrap().hash, manifest.hash);
 
     // A damaged source changes nothing.
     chmod(&path, 0o600);
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"!", 12345).unwrap();
     assert!(matches!(copy(&path, &to, &replace), Err(Error::Damaged { .. })));
-    verify(&to, None, &unwatched).unwrap();
+    verify(&to, None, &no_progress).unwrap();
     file.set_len(5).unwrap();
     assert!(matches!(copy(&path, &to, &replace), Err(Error::Size { actual: 5, .. })));
 
@@ -316,20 +316,21 @@ fn an_image_from_elsewhere_is_adopted() {
     assert!(matches!(attach(&path, &AttachOptions::new()), Err(Error::NoManifest { .. })));
     let mut other = params();
     other.nrom *= 2;
-    assert!(matches!(adopt(&path, &other, None, None, &unwatched), Err(Error::Size { .. })));
-    let manifest = adopt(&path, &params(), None, None, &unwatched).unwrap();
+    assert!(matches!(adopt(&path, &other, None, None, &no_progress), Err(Error::Size { .. })));
+    let manifest = adopt(&path, &params(), None, None, &no_progress).unwrap();
     assert_eq!(manifest.seed, SeedSource::Unknown);
-    assert!(matches!(adopt(&path, &params(), None, None, &unwatched), Err(Error::Exists { .. })));
+    assert!(matches!(adopt(&path, &params(), None, None, &no_progress), Err(Error::Exists { .. })));
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert_eq!(hash(attached.rom().unwrap()), hash(RomView::new(&reference).unwrap()));
-    recompute(&path, None, &seed(), 1, &unwatched).unwrap();
+    recompute(&path, None, &seed(), 1, &no_progress).unwrap();
     std::fs::remove_file(Manifest::path_for(&path)).unwrap();
-    let other = adopt(&path, &params(), None, Some([7; 32].into()), &unwatched).unwrap_err();
+    let other = adopt(&path, &params(), None, Some([7; 32].into()), &no_progress).unwrap_err();
     assert!(matches!(other, Error::WrongRom { actual: Some(it), .. } if it == manifest.hash));
-    adopt(&path, &params(), None, Some(manifest.hash), &unwatched).unwrap();
+    adopt(&path, &params(), None, Some(manifest.hash), &no_progress).unwrap();
 
     std::fs::write(scratch.path("zeros.rom"), vec![0; reference.as_bytes().len()]).unwrap();
-    let refused = adopt(&scratch.path("zeros.rom"), &params(), None, None, &unwatched).unwrap_err();
+    let refused =
+        adopt(&scratch.path("zeros.rom"), &params(), None, None, &no_progress).unwrap_err();
     assert!(matches!(refused, Error::NotFilled { .. }), "{refused}");
 }
 
@@ -411,7 +412,7 @@ fn shared_memory_is_no_place_for_what_memory_has_no_room_for() {
     file.set_permissions(std::fs::Permissions::from_mode(0o600)).unwrap();
     let end = image.split_off(image.len() - 64);
     file.write_all_at(&end, manifest.size() - 64).unwrap();
-    let refused = recompute(&path, None, &seed(), 1, &unwatched).unwrap_err();
+    let refused = recompute(&path, None, &seed(), 1, &no_progress).unwrap_err();
     assert!(matches!(refused, Error::NoMemory { available: Some(_), .. }), "{refused}");
     assert_eq!(scratch.names(), ["site.rom", "site.rom.json", "site.rom.sums"]);
 }

@@ -140,7 +140,7 @@ fn settings_have_one_spelling_and_strings_are_made() {
                 assert_eq!(again.to_string(), said);
                 assert_eq!(again.compute(&password), foreign.setting.compute(&password));
                 assert_eq!(
-                    specimen(&foreign.setting.unsalted()).unwrap().setting.salt(),
+                    example(&foreign.setting.unsalted()).unwrap().setting.salt(),
                     again.salt()
                 );
             }

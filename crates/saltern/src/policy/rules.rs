@@ -3,7 +3,7 @@
 use saltern_yescrypt::{Hasher, Params};
 
 use super::Policy;
-use crate::class::specimen;
+use crate::cost_class::example;
 use crate::error::Error;
 use crate::invalid::Invalid;
 use crate::scheme::Scheme;
@@ -156,7 +156,7 @@ impl Policy {
             let (like, share) =
                 (format!("decoy.costs[{at}].like"), format!("decoy.costs[{at}].share"));
             let refused = |error: Error| format!("a string that this policy can verify ({error})");
-            let admitted = specimen(&cost.like).and_then(|hash| {
+            let admitted = example(&cost.like).and_then(|hash| {
                 self.admit(&hash)?;
                 Ok(memory(&hash))
             });

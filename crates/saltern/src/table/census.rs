@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::class::label;
+use crate::cost_class::key;
 use crate::policy::DecoyCost;
 use crate::scheme::Scheme;
 use crate::site::Site;
@@ -157,7 +157,7 @@ impl Census {
             count(&mut self.roms, id.to_string(), known, &mut self.other_roms);
         }
         if !stored.locked && !refused {
-            count(&mut self.costs, label(hash), false, &mut self.other_costs);
+            count(&mut self.costs, key(hash), false, &mut self.other_costs);
         }
     }
 

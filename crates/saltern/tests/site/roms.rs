@@ -142,17 +142,17 @@ fn damage_is_told_before_a_login_meets_it() {
     one_rom(folder.path(), "check_roms = '20ms'\n", "site.rom", &hash, more);
     let passwords = Passwords::open(folder.path().join("saltern.toml")).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
-    assert!(passwords.damage().is_empty());
+    assert!(passwords.damaged_roms().is_empty());
     let image = folder.path().join("site.rom");
     let mut bytes = std::fs::read(&image).unwrap();
     bytes[300_000] ^= 1;
     let file = std::fs::OpenOptions::new().write(true).open(&image).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0).unwrap();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while passwords.damage().is_empty() && std::time::Instant::now() < until {
+    while passwords.damaged_roms().is_empty() && std::time::Instant::now() < until {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let damage = passwords.damage();
+    let damage = passwords.damaged_roms();
     assert!(damage.len() == 1 && damage[0].starts_with(&format!("the ROM {}: ", &hash[..16])));
     // No answer depends on it.
     let late = passwords.hash("secret").wait().map_err(|error| error.kind());

@@ -236,7 +236,7 @@ lanes! {
     _mm256_add_epi64, _mm256_xor_si256, rotate_64, xor_rotate_64, _mm256_set1_epi64x,
     |v| _mm_cvtsi128_si64(_mm256_castsi256_si128(v)); {
     #[inline(always)]
-    fn together([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+    fn schedule_barrier([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         let [w, x, y, z] = proven!(all_of([a.0, b.0, c.0, d.0]));
         [Self(w, a.1), Self(x, b.1), Self(y, c.1), Self(z, d.1)]
     }

@@ -47,12 +47,12 @@ pub(crate) fn room(params: &CheckedParams, roms: &[RomUse], hashes: usize) -> us
 }
 
 /// Noted reads, for checking.
-pub(crate) struct Noted<'m> {
+pub(crate) struct RecordedRead<'m> {
     pub(crate) memory: &'m [SubBlock],
     pub(crate) count: usize,
 }
 
-impl Noted<'_> {
+impl RecordedRead<'_> {
     /// Checks all that one of the hashes has read, in blocks of `len` bytes.
     pub(crate) fn check(
         &self,
@@ -92,14 +92,14 @@ fn tag(hash: usize, rom: usize) -> u64 {
 
 /// Notes what the lanes of a group of instances read.
 #[derive(Clone, Copy)]
-pub(crate) struct Pen<'a> {
+pub(crate) struct ReadRecorder<'a> {
     pub(crate) log: &'a RefCell<Log<'a>>,
     /// The first instance, and the number of instances in a hash.
     pub(crate) first: usize,
     pub(crate) p: usize,
 }
 
-impl Pen<'_> {
+impl ReadRecorder<'_> {
     /// Notes that a lane reads a block of a ROM, which has these contents now.
     #[inline(never)]
     pub(crate) fn note(&self, lane: usize, rom: usize, block: u64, contents: &[SubBlock]) {
@@ -191,12 +191,12 @@ mod tests {
         let roms = [RomUse { rom, reading: RomReading::new(256) }];
         let mut memory = [SubBlock::ZERO; 2];
         let log = RefCell::new(Log { memory: &mut memory, noted: 0 });
-        let pen = Pen { log: &log, first: 0, p: 1 };
+        let pen = ReadRecorder { log: &log, first: 0, p: 1 };
         let block = &crate::core::memory::from_bytes(shared.0.as_bytes()).unwrap()[..16];
         let mut results = (0..9).map(|_| {
             pen.note(0, 0, 0, block);
             let Log { memory, noted } = &*log.borrow();
-            Noted { memory, count: *noted }.check(0, &roms, 1024).is_ok()
+            RecordedRead { memory, count: *noted }.check(0, &roms, 1024).is_ok()
         });
         assert!(results.by_ref().take(8).all(|checked| checked));
         assert_eq!(results.next(), Some(false));

@@ -7,7 +7,7 @@
 use saltern_wipe::Zeroize;
 
 use crate::core::blockmix::{Boxes, Io, Kernel, MAX_LANES};
-use crate::core::log::Pen;
+use crate::core::log::ReadRecorder;
 use crate::core::memory::SubBlock;
 use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomInUse, Schedule};
 
@@ -29,7 +29,7 @@ pub(crate) struct Mixer<'a> {
     /// The blocks requested by [`Stop::Needs`], one for each lane.
     pub(crate) supplied: &'a [&'a [SubBlock]],
     /// Notes what is read of ROMs that can be checked.
-    pub(crate) pen: Option<Pen<'a>>,
+    pub(crate) pen: Option<ReadRecorder<'a>>,
 }
 
 /// The progress of a loop. Each loop begins with a new one.

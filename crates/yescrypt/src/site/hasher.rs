@@ -13,7 +13,7 @@ use saltern_wipe::Zeroizing;
 
 pub use self::plan::Plan;
 #[cfg(feature = "password-hash")]
-use self::shelf::Shelf;
+use self::shelf::WorkspaceCache;
 
 use crate::core::kdf::run;
 use crate::core::params::{Mode, Params, block_bytes};
@@ -50,7 +50,7 @@ pub struct Hasher {
     config: Arc<Config>,
     /// For hashes through the traits, which have no workspaces.
     #[cfg(feature = "password-hash")]
-    memory: Arc<Shelf>,
+    memory: Arc<WorkspaceCache>,
 }
 
 #[derive(Clone, Default, Debug)]
@@ -73,7 +73,7 @@ impl Hasher {
     }
 
     #[cfg(feature = "password-hash")]
-    pub(crate) fn memory(&self) -> &Shelf {
+    pub(crate) fn memory(&self) -> &WorkspaceCache {
         &self.memory
     }
 

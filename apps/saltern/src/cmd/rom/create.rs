@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern::policy::size_text;
-use saltern_rom::{Create, FillIn, Location, Manifest};
+use saltern_rom::{ComputeIn, Create, Location, Manifest};
 use saltern_yescrypt::{
     Params,
     params::Flavor,
@@ -94,7 +94,7 @@ pub(super) struct Args {
 
     /// Where to compute an image that goes into a file
     #[arg(long, value_name = "WHERE", default_value = "auto")]
-    fill_in: FillInName,
+    compute_in: ComputeInName,
 
     /// Permissions of the image, in octal; anyone who can read it can copy it
     #[arg(long, value_name = "MODE", default_value = "440", value_parser = parse_mode)]
@@ -102,7 +102,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum FillInName {
+enum ComputeInName {
     /// In memory if it fits comfortably, otherwise in the file
     Auto,
     /// In memory, and written when it is complete
@@ -146,10 +146,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (None, Some(known)) => known.location.clone(),
         (None, None) => args.rom.location().clone(),
     };
-    create.fill_in = match args.fill_in {
-        FillInName::Auto => FillIn::Auto,
-        FillInName::Memory => FillIn::Memory,
-        FillInName::File => FillIn::Mapping,
+    create.compute_in = match args.compute_in {
+        ComputeInName::Auto => ComputeIn::Auto,
+        ComputeInName::Memory => ComputeIn::Memory,
+        ComputeInName::File => ComputeIn::Mapping,
     };
     create.expect = known.as_ref().map(|known| known.hash);
     (create.pages, create.mode, create.watch) = (args.pages.into(), args.mode, &watch);

@@ -22,7 +22,7 @@ pub(super) struct Site {
 /// The outcome, if it does not depend on the password.
 pub(super) fn settled(stored: &str) -> Option<Outcome> {
     let kind = identify(stored).ok()?;
-    let none = matches!(kind, Kind::Locked | Kind::Empty | Kind::Elsewhere);
+    let none = matches!(kind, Kind::Locked | Kind::Empty | Kind::Shadowed);
     if none { known(stored).err() } else { None }
 }
 

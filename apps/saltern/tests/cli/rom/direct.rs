@@ -61,7 +61,7 @@ fn strings_are_those_made_in_memory() {
         for (stored, roms) in [
             (hash(&roms[0], &[makes]), &one[..]),
             (hash(&roms[0], &[makes]), &both),
-            (hash(&roms[0], &[makes, "--no-names"]), &assumed),
+            (hash(&roms[0], &[makes, "--omit-ids"]), &assumed),
             (hash(&roms[0], &[makes, "--rom-mask=0,15,9"]), &one),
             (hash(&roms[0], &[&[makes], &two[..]].concat()), &both),
             (stdout(&large).trim_end().to_owned(), &one),
@@ -127,7 +127,7 @@ fn damage_and_absence_are_never_a_mismatch() {
         let missing = verify(stored, &["--rom", &site.path("none.rom"), DIRECT]);
         assert_one_error(&missing, "manifest");
     }
-    let unnamed = hash(&rom, &["--no-names"]);
+    let unnamed = hash(&rom, &["--omit-ids"]);
     let both = ["--rom", &rom, "--rom", &other, DIRECT];
     assert_one_error(&verify(&unnamed, &both), "for a string that does not name it");
     for at in (0..(1 << 20) - 4096).step_by(4096) {

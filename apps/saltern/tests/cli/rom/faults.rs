@@ -47,7 +47,7 @@ fn a_damaged_rom_is_never_a_mismatch_and_makes_no_hash() {
     let site = Site::new();
     let rom = site.rom("site.rom", "seed");
     let (stored, listed) = (hash(&rom, &[]), hash(&rom, &["--rom-mask", "1,1"]));
-    let unnamed = hash(&rom, &["--no-names"]);
+    let unnamed = hash(&rom, &["--omit-ids"]);
     let plain = run(&["hash", "--stdin", "--n=64", "--r=32"], "password");
     let plain = String::from_utf8(plain.stdout).unwrap().trim_end().to_owned();
     let mapped = ["--assume-unnamed-rom", &rom, "--rom-access=map"];
@@ -150,7 +150,7 @@ fn a_lost_table_of_checksums_is_made_anew() {
 /// A creation that takes some seconds, after it has begun to write.
 fn creation(site: &Site, name: &str) -> Child {
     let (rom, seed) = (site.path(name), site.path("seed"));
-    let cost = ["--size=512MiB", "--t=4", "--threads=1", "--fill-in=file"];
+    let cost = ["--size=512MiB", "--t=4", "--threads=1", "--compute-in=file"];
     let child = spawn(&[&["rom", "create", &rom, "--seed-file", &seed], &cost[..]].concat());
     let part = site.dir.path().join(format!(".{name}.saltern-part"));
     let began = Instant::now();

@@ -14,7 +14,7 @@ use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::check::RomFault;
 use crate::core::dispatch::{self, Target};
 use crate::core::kdf::run;
-use crate::core::log::{self, Log, Noted, Pen};
+use crate::core::log::{self, Log, ReadRecorder, RecordedRead};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
 use crate::core::pass::{Derivation, Kind, Pass, Sizes, groups, list, shared, slice};
@@ -156,7 +156,7 @@ impl Running {
         }
         let memory = &workspace.arena.first(self.memory_len())[self.plan.total()..];
         let len = self.main.block_len() * SubBlock::BYTES;
-        Noted { memory, count: self.noted }.check(index, &self.roms, len)
+        RecordedRead { memory, count: self.noted }.check(index, &self.roms, len)
     }
 
     pub(super) fn advance(
@@ -293,7 +293,7 @@ impl Running {
         let boxes = &mut memory.sboxes[first * size..][..lanes * size];
         let mut boxes = Boxes::at(boxes, state);
         let log = RefCell::new(Log { memory: memory.log, noted: self.noted });
-        let pen = (self.log > 0).then_some(Pen { log: &log, first, p });
+        let pen = (self.log > 0).then_some(ReadRecorder { log: &log, first, p });
         let mixer = Mixer { supplied: &supplied[..lanes], pen, ..pass.mixer(lanes) };
         let (x, cursor) = (&mut x[..lanes], &mut self.cursor);
         let (start, blocks) = slice(first % p, n, p);

@@ -10,12 +10,12 @@ use crate::core::workspace::Workspace;
 /// Workspaces not in use. Without the feature `std`, which provides the lock, there are none: each
 /// call has its own.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct WorkspaceCache {
     #[cfg(feature = "std")]
     idle: Mutex<Vec<Workspace>>,
 }
 
-impl Shelf {
+impl WorkspaceCache {
     /// Does some work with the most recently used workspace. If the work panics, the workspace is
     /// not put back.
     #[cfg(feature = "std")]
@@ -33,8 +33,8 @@ impl Shelf {
     }
 }
 
-impl core::fmt::Debug for Shelf {
+impl core::fmt::Debug for WorkspaceCache {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Shelf { .. }")
+        f.write_str("WorkspaceCache { .. }")
     }
 }

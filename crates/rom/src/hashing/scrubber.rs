@@ -17,14 +17,14 @@ use crate::{Attached, Error};
 /// No answer of a pool depends on it: what a hash has read is checked before a mismatch is
 /// reported. It finds damage that no hash has read yet. A check reads the image at some gigabytes a
 /// second on one processor.
-pub struct Recheck {
+pub struct RomScrubber {
     /// Dropped at the end.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     process: Process,
 }
 
-impl Recheck {
+impl RomScrubber {
     /// Starts the thread. `tell` is called with each damaged ROM, once for each check.
     ///
     /// # Errors
@@ -60,11 +60,11 @@ impl Recheck {
             }
         };
         let thread = std::thread::Builder::new().name("rom-recheck".to_owned()).spawn(check)?;
-        Ok(Recheck { end: Some(end), thread: Some(thread), process: Process::current() })
+        Ok(RomScrubber { end: Some(end), thread: Some(thread), process: Process::current() })
     }
 }
 
-impl Drop for Recheck {
+impl Drop for RomScrubber {
     fn drop(&mut self) {
         if !self.process.is_current() {
             // A forked process has neither the thread nor, perhaps, the locks of the channel.
@@ -78,8 +78,8 @@ impl Drop for Recheck {
     }
 }
 
-impl std::fmt::Debug for Recheck {
+impl std::fmt::Debug for RomScrubber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Recheck")
+        f.write_str("RomScrubber")
     }
 }

@@ -11,7 +11,7 @@ macro_rules! answer {
         #[non_exhaustive]
         pub struct $name {
             $($(#[doc = $said])*
-            #[serde($($default,)? skip_serializing_if = "crate::api::words::Left::is_left_out")]
+            #[serde($($default,)? skip_serializing_if = "crate::api::protocol::SkipField::is_left_out")]
             pub $field: $kind,)*
         }
 
@@ -31,7 +31,7 @@ macro_rules! answer {
 }
 
 /// An enumeration of words.
-macro_rules! words {
+macro_rules! protocol_enum {
     ($(#[doc = $about:literal])* enum $name:ident {
         $($(#[doc = $said:literal])* $variant:ident = $word:literal,)*
     }) => {
@@ -67,26 +67,26 @@ macro_rules! words {
     };
 }
 
-pub(crate) use {answer, words};
+pub(crate) use {answer, protocol_enum};
 
 /// Whether a field of an answer is left out.
-pub(crate) trait Left {
+pub(crate) trait SkipField {
     fn is_left_out(&self) -> bool {
         false
     }
 }
 
-impl<T> Left for Option<T> {
+impl<T> SkipField for Option<T> {
     fn is_left_out(&self) -> bool {
         self.is_none()
     }
 }
 
-impl Left for u64 {}
-impl Left for String {}
-impl<T> Left for Vec<T> {
+impl SkipField for u64 {}
+impl SkipField for String {}
+impl<T> SkipField for Vec<T> {
     fn is_left_out(&self) -> bool {
         self.is_empty()
     }
 }
-impl<K, V> Left for std::collections::BTreeMap<K, V> {}
+impl<K, V> SkipField for std::collections::BTreeMap<K, V> {}

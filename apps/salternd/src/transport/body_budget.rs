@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
-use super::holders::{Held, Holder, Holders};
 use super::limits::Limits;
+use super::quota::{Holder, Quota, Share};
 use crate::api::Problem;
 use crate::handlers::{LINE, Room};
 
@@ -15,9 +15,9 @@ use crate::handlers::{LINE, Room};
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Bytes that bodies may take.
-pub(super) struct Bodies {
+pub(super) struct BodyBudget {
     all: Arc<Semaphore>,
-    of_one: Arc<Holders>,
+    of_one: Arc<Quota>,
     /// The most bytes of all together.
     most: usize,
     /// The most bytes of one body or line.
@@ -25,28 +25,28 @@ pub(super) struct Bodies {
 }
 
 /// Bytes reserved for a body until this is dropped.
-pub(super) struct Taken {
+pub(super) struct Reservation {
     all: OwnedSemaphorePermit,
-    of_one: Held,
+    of_one: Share,
 }
 
-impl Bodies {
+impl BodyBudget {
     /// One client may have half of the memory.
     pub(super) fn new(limits: &Limits) -> Self {
         let (most, body) = (limits.bodies, limits.body);
-        let of_one = Holders::new(most / 2);
-        Bodies { all: Arc::new(Semaphore::new(most)), of_one, most, body }
+        let of_one = Quota::new(most / 2);
+        BodyBudget { all: Arc::new(Semaphore::new(most)), of_one, most, body }
     }
 
     /// Reserves bytes for a body of the client with this name, at most those of the longest.
     ///
     /// # Errors
     /// *Overloaded* if the bodies of this client, or of all, take too much already.
-    pub(super) fn take(&self, client: &str, bytes: usize) -> Result<Taken, Problem> {
+    pub(super) fn take(&self, client: &str, bytes: usize) -> Result<Reservation, Problem> {
         self.reserve(client, bytes.min(self.body))
     }
 
-    fn reserve(&self, client: &str, bytes: usize) -> Result<Taken, Problem> {
+    fn reserve(&self, client: &str, bytes: usize) -> Result<Reservation, Problem> {
         let full = |whose: &str| {
             let detail =
                 format!("the bodies of {whose} take up all the memory reserved for bodies");
@@ -57,13 +57,13 @@ impl Bodies {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let all = Arc::clone(&self.all).try_acquire_many_owned(bytes);
         let all = all.map_err(|_| full("other requests"))?;
-        Ok(Taken { all, of_one })
+        Ok(Reservation { all, of_one })
     }
 
     /// Reserves bytes for the longest line as soon as they are available. Lines that have begun
     /// never wait for more, so they end or time out, and memory becomes free once their answers
     /// have been sent.
-    pub(super) async fn take_for_line(&self, client: &str) -> Taken {
+    pub(super) async fn take_for_line(&self, client: &str) -> Reservation {
         let longest = self.body.max(LINE).min(self.most / 4);
         loop {
             match self.reserve(client, longest) {
@@ -74,7 +74,7 @@ impl Bodies {
     }
 }
 
-impl Room for Taken {
+impl Room for Reservation {
     fn keep(&mut self, bytes: usize) {
         let rest = self.all.num_permits().saturating_sub(bytes);
         drop(self.all.split(rest));
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn one_client_has_half_of_the_memory_and_others_have_the_rest() {
-        let bodies = Bodies::new(&limits(100, 400));
+        let bodies = BodyBudget::new(&limits(100, 400));
         let user = |number: u32, bytes| bodies.take(&number.to_string(), bytes);
         let mut mine = [user(1, 100).unwrap(), user(1, 1000).unwrap()];
         assert!(user(1, 1).is_err());

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::regular::{check_file_owner, is_regular_file, open_file, open_if_there};
+use crate::files::file_checks::{check_file_owner, is_regular_file, open_file, open_if_there};
 use crate::files::staged::{Staged, sync_directory};
 use crate::format::manifest::{Location, MAX_BYTES, Manifest};
 use crate::format::paths::beside;

@@ -15,10 +15,10 @@ pub(super) const SEATS: usize = 64;
 /// The longest that a call lingers for a partner.
 const MOST_LINGER: Duration = Duration::from_micros(250);
 
-pub(super) struct Crew {
+pub(super) struct Coalescer {
     state: Mutex<State>,
     /// One for each seat.
-    bells: [Condvar; SEATS],
+    wakeups: [Condvar; SEATS],
 }
 
 struct State {
@@ -74,7 +74,7 @@ pub(super) enum Next {
 /// The calls that are computed together with another one, the first places first.
 pub(super) type Partners = [Option<Partner>; MAX_LANES - 1];
 
-impl Crew {
+impl Coalescer {
     pub(super) const fn new() -> Self {
         let state = State {
             seats: [const { None }; SEATS],
@@ -83,7 +83,7 @@ impl Crew {
             pace: Duration::ZERO,
             crowded: None,
         };
-        Crew { state: Mutex::new(state), bells: [const { Condvar::new() }; SEATS] }
+        Coalescer { state: Mutex::new(state), wakeups: [const { Condvar::new() }; SEATS] }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -134,11 +134,11 @@ impl Crew {
                     if let Some(next) = state.turn(seat, degree, now >= until) {
                         return self.begin(state, next, most);
                     }
-                    let bell = self.bells[seat].wait_timeout(state, until - now);
+                    let bell = self.wakeups[seat].wait_timeout(state, until - now);
                     state = bell.unwrap_or_else(PoisonError::into_inner).0;
                 }
                 _ => {
-                    let bell = self.bells[seat].wait(state);
+                    let bell = self.wakeups[seat].wait(state);
                     state = bell.unwrap_or_else(PoisonError::into_inner);
                 }
             }
@@ -171,7 +171,7 @@ impl Crew {
             if let Some(seat) = &mut state.seats[partner.seat] {
                 seat.stage = if success { Stage::Done } else { Stage::Failed };
             }
-            self.bells[partner.seat].notify_one();
+            self.wakeups[partner.seat].notify_one();
         }
         self.pass_on(&state, most);
     }
@@ -181,7 +181,7 @@ impl Crew {
         if state.active < most
             && let Some(oldest) = state.waiting().min_by_key(|(_, seat)| seat.number)
         {
-            self.bells[oldest.0].notify_one();
+            self.wakeups[oldest.0].notify_one();
         }
     }
 }
@@ -236,7 +236,7 @@ impl State {
 }
 
 #[cfg(test)]
-impl Crew {
+impl Coalescer {
     /// How many calls wait.
     pub(super) fn waiting(&self) -> usize {
         self.lock().waiting().count()

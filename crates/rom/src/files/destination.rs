@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use saltern_yescrypt::rom::RomParams;
 
 use crate::Error;
+use crate::files::file_checks::{check_owner, if_there, is_regular_file, open_file};
 use crate::files::image::check_hash;
-use crate::files::kept::check_place;
-use crate::files::regular::{check_owner, if_there, is_regular_file, open_file};
+use crate::files::manifest_file::check_place;
 use crate::files::staged::{Staged, sync_directory};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest, SeedSource};

@@ -5,8 +5,8 @@ use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::files::file_checks::{check_file_owner, check_owner, open_file};
 use crate::files::image::{check_hash, check_tail, read_exact};
-use crate::files::regular::{check_file_owner, check_owner, open_file};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
 use crate::format::paths::segment_name;

@@ -174,7 +174,7 @@ impl Page {
             let id = rom.id.to_string();
             self.value("saltern_rom_info", &[("id", &id), ("active", active(rom.active))], 1.0);
         }
-        let damaged = current.passwords.damage().len() as f64;
+        let damaged = current.passwords.damaged_roms().len() as f64;
         self.one("saltern_rom_damaged", "gauge", "ROMs that a check has found damaged", damaged);
         self.head("saltern_key_info", "gauge", "The keys of the policy");
         for key in &policy.keys {

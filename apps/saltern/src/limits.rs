@@ -7,7 +7,7 @@ use saltern_yescrypt::{
     params::{FlavorPolicy, Syntax},
 };
 
-/// Longest password with `--wide`, in bytes.
+/// Longest password with `--beyond-crypt3`, in bytes.
 const WIDE_PASSWORD: usize = 4096;
 
 /// The library's limits, so that neither makes a string that the other refuses.
@@ -16,7 +16,7 @@ const SERVER: Limits = Limits::server();
 /// Options for the computation.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Computation")]
-pub(crate) struct EffortArgs {
+pub(crate) struct LimitArgs {
     /// Refuse hashes that need more memory than this
     #[arg(long, value_name = "MIB", default_value_t = (SERVER.max_memory >> 20) as u32)]
     max_memory: u32,
@@ -27,19 +27,19 @@ pub(crate) struct EffortArgs {
 
     /// Accept what crypt(3) refuses: any flavour, salt and p, longer strings and passwords
     #[arg(long)]
-    wide: bool,
+    beyond_crypt3: bool,
 
     #[command(flatten)]
     level: LevelArgs,
 }
 
-impl EffortArgs {
+impl LimitArgs {
     /// The limits on a hash: those of the library, unless more is requested.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::server();
         limits.max_memory = u64::from(self.max_memory) << 20;
         limits.max_work = u64::from(self.max_work) << 30;
-        if self.wide {
+        if self.beyond_crypt3 {
             (limits.syntax, limits.flavors) = (Syntax::Wide, FlavorPolicy::Any);
             (limits.max_p, limits.max_password) = (u32::MAX, WIDE_PASSWORD);
         }
@@ -64,15 +64,17 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
             anyhow!("this takes as long as mixing {need} GiB, more than --max-work {limit} allows")
         }
         Error::OverLimit { what: Limit::P, value, limit } => {
-            anyhow!("p is {value}, above {limit}; --wide accepts any")
+            anyhow!("p is {value}, above {limit}; --beyond-crypt3 accepts any")
         }
         Error::RefusedByCrypt { why } => {
-            anyhow!("crypt(3) refuses this: {why}; --wide accepts it anyway")
+            anyhow!("crypt(3) refuses this: {why}; --beyond-crypt3 accepts it anyway")
         }
         Error::KeyNotLoaded { id } => {
             anyhow!("the key {id} is needed but not available: give it as --key {id}=FILE")
         }
-        Error::FlavorNotAllowed => anyhow!("this flavour is not the default; --wide accepts any"),
+        Error::FlavorNotAllowed => {
+            anyhow!("this flavour is not the default; --beyond-crypt3 accepts any")
+        }
         other => other.into(),
     }
 }

@@ -9,13 +9,13 @@ use crate::site::Site;
 type Damage = Mutex<BTreeMap<String, String>>;
 
 /// Runs until it is dropped.
-pub(crate) struct Watch {
+pub(crate) struct SiteScrubber {
     damage: Arc<Damage>,
     #[cfg(feature = "rom")]
-    _thread: Option<saltern_rom::Recheck>,
+    _thread: Option<saltern_rom::RomScrubber>,
 }
 
-impl Watch {
+impl SiteScrubber {
     /// Begins to check the ROMs of a site, if it has any in memory. If no thread can be started,
     /// there are no such checks; no answer depends on them.
     pub(crate) fn start(site: &Site) -> Self {
@@ -26,17 +26,17 @@ impl Watch {
             let tell = move |rom: &saltern_rom::Attached, error: &saltern_rom::Error| {
                 lock(&found).insert(rom.id().to_string(), error.to_string());
             };
-            Watch { damage, _thread: site.roms.recheck(site.policy.check_roms, tell) }
+            SiteScrubber { damage, _thread: site.roms.recheck(site.policy.check_roms, tell) }
         }
         #[cfg(not(feature = "rom"))]
         {
             let _ = site;
-            Watch { damage }
+            SiteScrubber { damage }
         }
     }
 
     /// The ROMs that a check has found damaged, each with its id and where.
-    pub(crate) fn damage(&self) -> Vec<String> {
+    pub(crate) fn damaged_roms(&self) -> Vec<String> {
         lock(&self.damage).iter().map(|(id, error)| format!("the ROM {id}: {error}")).collect()
     }
 }

@@ -11,7 +11,7 @@ use crate::scheme::Scheme;
 /// A scheme whose strings are recognised.
 #[derive(PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Known {
+pub struct StringFormat {
     /// The prefix of its strings; empty for those that are recognised by their form.
     pub prefix: &'static str,
     /// The name that crypt(5) or the scheme's own documentation uses.
@@ -22,7 +22,7 @@ pub struct Known {
 }
 
 /// Includes the prefix, as in `sha512crypt ($6$)`.
-impl fmt::Display for Known {
+impl fmt::Display for StringFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.prefix {
             "" => f.write_str(self.name),
@@ -38,13 +38,13 @@ pub enum Kind<'t> {
     /// Nothing: the account has no password.
     Empty,
     /// A single `x`: the string is in another file, such as `/etc/shadow`.
-    Elsewhere,
+    Shadowed,
     /// The marks of a locked account, `!` or `*`, with anything after them: no password matches.
     Locked,
     /// A string of yescrypt or scrypt, without `{CRYPT}`.
-    Ours(&'static Known, &'t str),
+    Ours(&'static StringFormat, &'t str),
     /// A string of another scheme, without `{CRYPT}`.
-    Foreign(&'static Known, &'t str),
+    Foreign(&'static StringFormat, &'t str),
     /// `{over=…}`: a yescrypt hash over the digest of another scheme.
     Wrapped {
         /// The setting of the hash within.
@@ -112,7 +112,7 @@ fn strip_crypt(text: &str) -> Option<&str> {
 pub(crate) fn kind(text: &str) -> Result<Kind<'_>, Error> {
     match text {
         "" => return Ok(Kind::Empty),
-        "x" => return Ok(Kind::Elsewhere),
+        "x" => return Ok(Kind::Shadowed),
         _ => {}
     }
     if let Some(rest) = text.strip_prefix(OVER) {
@@ -139,7 +139,7 @@ pub(crate) const UNCLOSED: Error =
     Error::malformed("{over=…}", "a setting, } and a yescrypt string");
 
 /// The scheme of a string without a prefix.
-fn of_form(text: &str) -> Option<&'static Known> {
+fn of_form(text: &str) -> Option<&'static StringFormat> {
     let digits = |also: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || also.contains(&c));
     match text.len() {
         13 if digits(b"./") => Some(&DES),
@@ -149,21 +149,21 @@ fn of_form(text: &str) -> Option<&'static Known> {
     }
 }
 
-const fn known(prefix: &'static str, name: &'static str, scheme: Scheme) -> Known {
-    Known { prefix, name, scheme: Some(scheme) }
+const fn known(prefix: &'static str, name: &'static str, scheme: Scheme) -> StringFormat {
+    StringFormat { prefix, name, scheme: Some(scheme) }
 }
 
 /// A scheme that is not verified here.
-const fn by_name(prefix: &'static str, name: &'static str) -> Known {
-    Known { prefix, name, scheme: None }
+const fn by_name(prefix: &'static str, name: &'static str) -> StringFormat {
+    StringFormat { prefix, name, scheme: None }
 }
 
-static DES: Known = known("", "traditional DES", Scheme::Libcrypt);
-static HEX: Known = known("", "bare hexadecimal digits", Scheme::Hex);
-static MYSQL: Known = by_name("", "MySQL's mysql_native_password");
+static DES: StringFormat = known("", "traditional DES", Scheme::Libcrypt);
+static HEX: StringFormat = known("", "bare hexadecimal digits", Scheme::Hex);
+static MYSQL: StringFormat = by_name("", "MySQL's mysql_native_password");
 
 /// Longer prefixes come before shorter ones that begin them.
-static KNOWN: [Known; 84] = [
+static KNOWN: [StringFormat; 84] = [
     known(Ours::Yescrypt.prefix(), "yescrypt", Scheme::Yescrypt),
     known("{rom=", "yescrypt", Scheme::Yescrypt),
     known("{key=", "yescrypt", Scheme::Yescrypt),
@@ -260,7 +260,7 @@ mod tests {
             assert_eq!(identify(locked), Ok(Kind::Locked), "{locked}");
         }
         assert_eq!(identify(""), Ok(Kind::Empty));
-        assert_eq!(identify("x"), Ok(Kind::Elsewhere));
+        assert_eq!(identify("x"), Ok(Kind::Shadowed));
         // A hash of MySQL's, which nobody has locked.
         let mysql = "*2470C0C06DEE42FD1618BBB99005ADCA2EC9D1E1";
         assert_eq!(identify(mysql), Ok(Kind::Foreign(&MYSQL, mysql)));

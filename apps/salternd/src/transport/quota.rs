@@ -42,7 +42,7 @@ impl Holder {
 }
 
 /// How much each holder has.
-pub(super) struct Holders {
+pub(super) struct Quota {
     /// The most that one holder may have.
     most: usize,
     /// Counts of holders that have any.
@@ -50,34 +50,34 @@ pub(super) struct Holders {
 }
 
 /// Connections or bytes of a holder, counted until this is dropped.
-pub(super) struct Held {
-    holders: Arc<Holders>,
+pub(super) struct Share {
+    quota: Arc<Quota>,
     holder: Holder,
     count: usize,
 }
 
-impl Holders {
+impl Quota {
     pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Holders { most, counts: Mutex::default() })
+        Arc::new(Quota { most, counts: Mutex::default() })
     }
 
     /// Takes more for a holder; `None` if it would have more than it may.
-    pub(super) fn take(self: &Arc<Self>, holder: Holder, count: usize) -> Option<Held> {
+    pub(super) fn take(self: &Arc<Self>, holder: Holder, count: usize) -> Option<Share> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let before = counts.get(&holder).copied().unwrap_or(0);
         let after = before.checked_add(count).filter(|after| *after <= self.most)?;
         counts.insert(holder.clone(), after);
         drop(counts);
-        Some(Held { holders: Arc::clone(self), holder, count })
+        Some(Share { quota: Arc::clone(self), holder, count })
     }
 }
 
-impl Held {
+impl Share {
     /// Reduces the count, by at most what is held.
     pub(super) fn give_back(&mut self, count: usize) {
         let count = count.min(self.count);
         self.count -= count;
-        let mut counts = self.holders.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.quota.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(all) = counts.get_mut(&self.holder) {
             *all -= count;
             if *all == 0 {
@@ -87,7 +87,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Share {
     fn drop(&mut self) {
         self.give_back(self.count);
     }
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn each_holder_has_its_own_and_what_ends_is_forgotten() {
-        let holders = Holders::new(2);
-        let user = |uid| holders.take(Holder::of(&Peer::User { uid, gid: uid }, None), 1);
+        let quota = Quota::new(2);
+        let user = |uid| quota.take(Holder::of(&Peer::User { uid, gid: uid }, None), 1);
         let (one, two) = (user(7), user(7));
         assert!(one.is_some() && two.is_some());
         assert!(user(7).is_none());
@@ -110,7 +110,7 @@ mod tests {
         let again = user(7);
         assert!(again.is_some() && user(7).is_none());
         drop((two, other, again));
-        assert!(holders.counts.lock().unwrap().is_empty());
+        assert!(quota.counts.lock().unwrap().is_empty());
     }
 
     #[test]

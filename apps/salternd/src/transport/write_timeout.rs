@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 use crate::site::{Ended, State};
 
 /// How long a disconnection may go unnoticed that is preceded by unread bytes.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(250);
 
 /// The common operations of both kinds of sockets, by shared reference.
 pub(super) trait Socket: Send + Sync + 'static {
@@ -54,9 +54,9 @@ socket!(UnixStream, TcpStream);
 
 /// Returns when the other end has closed the connection, or its half of it, even if unread bytes
 /// precede that.
-pub(super) async fn gone(socket: &impl Socket) {
+pub(super) async fn peer_closed(socket: &impl Socket) {
     while socket.ready(Interest::READABLE).await.is_ok_and(|ready| !ready.is_read_closed()) {
-        sleep(LOOK).await;
+        sleep(POLL).await;
     }
 }
 

@@ -5,7 +5,7 @@ use saltern_yescrypt::Setting;
 
 use crate::error::Error;
 use crate::foreign;
-use crate::known::{self, Kind};
+use crate::formats::{self, Kind};
 use crate::stored::{Hash, Stored, wrapped};
 
 /// Digits of a digest of 32 bytes.
@@ -13,14 +13,14 @@ const DIGEST: usize = 43;
 
 /// The setting of a hash with a neutral salt of the same length: the same for all hashes of one
 /// cost.
-pub(crate) fn label(hash: &Hash) -> String {
+pub(crate) fn key(hash: &Hash) -> String {
     match hash {
         Hash::Ours(ours) => unsalted(ours.setting()),
         Hash::Foreign(foreign) => foreign.setting.unsalted(),
         Hash::Wrapped(inner, outer) => {
             let outer = unsalted(outer.setting());
             // The output of `unsalted` can be parsed again.
-            let inner = foreign::specimen(&inner.unsalted()).map(|inner| inner.setting);
+            let inner = foreign::example(&inner.unsalted()).map(|inner| inner.setting);
             inner.map_or_else(|_| outer.clone(), |inner| wrapped(&*inner, &outer))
         }
     }
@@ -42,15 +42,15 @@ const fn zero(scheme: Ours) -> &'static str {
 }
 
 /// A hash with the cost of this string, whether the string has a digest or not.
-pub(crate) fn specimen(text: &str) -> Result<Hash, Error> {
+pub(crate) fn example(text: &str) -> Result<Hash, Error> {
     if let Ok(Stored { hash: Some(hash), locked: false, .. }) = Stored::parse(text) {
         return Ok(hash);
     }
-    let text = match known::split(text) {
-        (before, rest) if !known::is_locked(before) => rest,
+    let text = match formats::split(text) {
+        (before, rest) if !formats::is_locked(before) => rest,
         _ => text,
     };
-    let ours = match known::kind(text) {
+    let ours = match formats::kind(text) {
         Ok(Kind::Ours(_, ours) | Kind::Wrapped { outer: ours, .. }) => Ours::of(ours),
         _ => None,
     };
@@ -59,5 +59,5 @@ pub(crate) fn specimen(text: &str) -> Result<Hash, Error> {
         let parsed = Stored::parse(&complete)?.hash;
         return parsed.ok_or(Error::malformed("cost", "a setting or a stored string"));
     }
-    foreign::specimen(text).map(Hash::Foreign)
+    foreign::example(text).map(Hash::Foreign)
 }
