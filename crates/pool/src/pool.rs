@@ -131,8 +131,7 @@ impl Pool {
                 Err(_) => return Err(Error::NoThread { started: me, wanted }),
             }
         }
-        pool.shared.await_ready()?;
-        Ok(pool)
+        pool.shared.await_ready().map(|()| pool)
     }
 
     /// Puts items into the queue. Without threads they are computed here and now.

@@ -40,7 +40,7 @@ fn the_page_describes_every_key_and_no_other() {
     for (table, keys) in &described {
         let mut known = known(table);
         // Tables have sections of their own.
-        known.retain(|key| table != "" || !described.keys().any(|name| is_of(name, key)));
+        known.retain(|key| !table.is_empty() || !described.keys().any(|name| is_of(name, key)));
         assert_eq!(&known, keys, "{table}");
     }
     // Every table that there is has its section.
