@@ -13,7 +13,7 @@ use saltern_tune::{Bounds, Effort, Error, Report, Setting, Site, Target, Tuner};
 
 use crate::cmd::rom::size;
 use crate::new_file;
-use crate::output::{Output, tell};
+use crate::output::{Output, print, tell};
 use crate::rom::{AccessName, RomName};
 
 const EXAMPLES: &str = "\
@@ -208,14 +208,22 @@ impl Args {
             .html
             .as_ref()
             .map_or(Ok(()), |file| new_file::replace(file, report.page().as_bytes()));
-        let mut output = Output::new();
-        if self.json {
-            output.json(report)?;
+        let shown = if self.json {
+            let mut output = Output::new();
+            output.json(report).and_then(|()| output.flush())
         } else {
-            output.bytes(report.text().as_bytes())?;
-        }
-        output.flush()?;
-        policy.and(page)?;
+            print(report.text())
+        };
+        // After a failure, which of the files are there is said.
+        let policy_file = self.output.as_ref().filter(|_| policy.is_ok() && report.holds());
+        let page_file = self.html.as_ref().filter(|_| page.is_ok());
+        policy.and(page).and(shown).inspect_err(|_| {
+            for (what, file) in [("policy", policy_file), ("page", page_file)] {
+                if let Some(file) = file {
+                    tell(format_args!("the {what} is in {}", file.display()));
+                }
+            }
+        })?;
         Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

@@ -152,6 +152,9 @@ fn a_page_that_cannot_be_written_does_not_cost_the_policy() {
     assert_eq!(code, Some(2), "{err}");
     assert!(err.contains("cannot write /dev/full") && out.contains("holds"), "{err} {out}");
     saltern::Policy::read(&policy).unwrap();
+    // Which of the two is there is said.
+    let written = format!("saltern: the policy is in {}\n", policy.display());
+    assert!(err.contains(&written), "{err}");
 }
 
 #[test]
