@@ -129,7 +129,7 @@ mod tests {
         let line = BatchLine::parse(line).unwrap();
         assert_eq!(line.id.map(RawValue::get), Some("7"));
         let Err(problem) = line.asked() else { panic!("it was taken") };
-        let said = "expected a JSON object of id, op, hash, each at most once";
+        let said = "unknown field: expected a JSON object of id, op, hash";
         assert_eq!((problem.reason, &*problem.detail), ("malformed", said));
     }
 

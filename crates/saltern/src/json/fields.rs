@@ -287,8 +287,11 @@ mod tests {
             (r#"{"id":"i","password":["hunter2"]}"#, "`password` must be"),
             (r#"{"id":"i","password":"hunter2\ud800"}"#, "`password` must be"),
             (r#"{"id":"i","hunter2":1}"#, object),
-            (r#"{"id":"i","id":"hunter2"}"#, object),
-            (r#"{"id":"i","password":"hunter2","password":"a"}"#, object),
+            (r#"{"id":"i","id":"hunter2"}"#, "the field id occurs twice"),
+            (
+                r#"{"id":"i","password":"hunter2","password":"a"}"#,
+                "the field password occurs twice",
+            ),
             (r#"{"id":"i","p\u0061ssword":"hunter2"}"#, object),
             (r#"{"id":"i","password":"hunter2","timeout_ms":-1}"#, "`timeout_ms` must be"),
             (r#"{"id":"i","password":"hunter2","timeout_ms":1.5}"#, "`timeout_ms` must be"),
