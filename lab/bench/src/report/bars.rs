@@ -69,14 +69,6 @@ fn row_text(top: f64, between: f64, label: &str, value: &str) -> String {
     )
 }
 
-/// The value of a ratio as text, with its interval, and whether it is a tie.
-pub(super) fn ratio_text(ratio: &Ratio) -> String {
-    let Estimate { median, low, high, .. } = ratio.ratio;
-    let [median, low, high] = [median, low, high].map(markup::factor);
-    let tie = if ratio.verdict == Verdict::Tie { " tie" } else { "" };
-    format!("{median} [{low}, {high}]{tie}")
-}
-
 /// Ratios as points with intervals over an axis of equal ratios, with a line at 1 and the goals; a
 /// tie is hollow.
 pub(super) fn ratios(id: &str, title: &str, description: &str, rows: &[&Ratio]) -> Option<String> {
@@ -103,7 +95,7 @@ pub(super) fn ratios(id: &str, title: &str, description: &str, rows: &[&Ratio]) 
     }
     for (i, row) in rows.iter().enumerate() {
         let top = i as f64 * height;
-        body += &row_text(top, sides, &row.label, &ratio_text(row));
+        body += &row_text(top, sides, &row.label, &row.interval_words());
         if sides > 0.0 {
             let text = svg::cut(&sides_text(row), RIGHT - LEFT);
             let (y, text) = (top + 31.0, Escaped(&text));
@@ -141,7 +133,7 @@ fn ratio_row(row: &Ratio, y: f64, at: impl Fn(f64) -> Option<f64>) -> String {
         );
     }
     if let Some(x) = at(row.ratio.median) {
-        let tip = format!("{}, {}: {}", row.label, sides_text(row), ratio_text(row));
+        let tip = format!("{}, {}: {}", row.label, sides_text(row), row.interval_words());
         let fill =
             if hollow.is_empty() { format!("f{color}") } else { format!("c{color}{hollow}") };
         let _ = write!(
