@@ -91,6 +91,8 @@ impl<'a> Part<'a> {
 /// Numbers as templates write them.
 #[allow(unreachable_pub, reason = "what the macro makes is public")]
 mod filters {
+    use std::borrow::Borrow;
+
     use askama::{Result, Values};
     use saltern_chart::markup;
 
@@ -102,6 +104,21 @@ mod filters {
     #[askama::filter_fn]
     pub(super) fn factor(value: &f64, _: &dyn Values) -> Result<String> {
         Ok(markup::factor(*value))
+    }
+
+    /// A coordinate.
+    #[askama::filter_fn]
+    pub(super) fn px(value: &f64, _: &dyn Values) -> Result<String> {
+        Ok(format!("{value:.1}"))
+    }
+
+    #[askama::filter_fn]
+    pub(super) fn cut<T: AsRef<str>, M: Borrow<f64>>(
+        text: T,
+        _: &dyn Values,
+        most: M,
+    ) -> Result<String> {
+        Ok(saltern_chart::svg::cut(text.as_ref(), *most.borrow()))
     }
 
     #[askama::filter_fn]
