@@ -15,15 +15,22 @@ impl fmt::Display for Escaped<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 '\t' | '\n' | '\r' => f.write_char(' ')?,
-                '\0'..' ' | '\u{7F}'..'\u{A0}' | '\u{FFFE}' | '\u{FFFF}' => {
-                    f.write_char('\u{FFFD}')?;
-                }
-                // Characters that change the direction of the text around them.
-                '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => f.write_char('\u{FFFD}')?,
-                _ => f.write_char(character)?,
+                _ => f.write_char(printable(character))?,
             }
         }
         Ok(())
+    }
+}
+
+/// The character, or U+FFFD for one that XML cannot hold or that changes the direction of the text
+/// around it.
+#[must_use]
+pub fn printable(character: char) -> char {
+    match character {
+        '\t' | '\n' | '\r' => character,
+        '\0'..' ' | '\u{7F}'..'\u{A0}' | '\u{FFFE}' | '\u{FFFF}' => '\u{FFFD}',
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{FFFD}',
+        _ => character,
     }
 }
 

@@ -25,7 +25,7 @@ use crate::engine::rom::Roms;
 use crate::engine::{self, Places, Setup};
 use crate::record::Build;
 use crate::stats::digits;
-use crate::work::{Escrypt, Work};
+use crate::work::Work;
 
 /// Where the record is kept.
 pub const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/records/instructions.json");
@@ -90,7 +90,7 @@ fn cells() -> anyhow::Result<Vec<Cell>> {
 fn scaled(work: &Work, times: u64) -> anyhow::Result<Work> {
     let mut work = work.clone();
     match &mut work {
-        Work::Yescrypt(params, _) | Work::Escrypt(Escrypt { params, .. }) => params.n *= times,
+        Work::Yescrypt(params, _) => params.n *= times,
         other => bail!("{other:?} is not counted"),
     }
     Ok(work)

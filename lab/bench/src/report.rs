@@ -8,13 +8,12 @@ mod groups;
 mod matrix;
 mod sentences;
 
-use std::fmt::Write;
-
+use askama::Template;
 use base64ct::{Base64, Encoding};
 use figures::Figure;
 use saltern_chart::{axis, lines, markup, page, svg};
 
-use markup::{Escaped, kib, number, plural};
+use markup::{kib, number, plural};
 
 use crate::record::{Machine, Record, Section};
 
@@ -34,87 +33,113 @@ use crate::record::{Machine, Record, Section};
 /// ```
 #[must_use]
 pub fn render(record: &Record) -> String {
-    let sections: Vec<(String, &Section)> = record
-        .sections
-        .iter()
-        .enumerate()
-        .map(|(i, section)| (format!("s{}-{}", i + 1, markup::slug(&section.id)), section))
-        .collect();
-    let mut plots = String::new();
-    let mut contents = String::new();
-    for (id, section) in &sections {
-        let figures = figures::of(section, id);
-        if figures.is_empty() {
-            continue;
-        }
-        let title = Escaped(&section.title);
-        let _ = writeln!(contents, "<li><a href=\"#{id}\">{title}</a></li>");
-        plots += &plots_of(section, id, &figures);
-    }
-    let tables: String = sections.iter().map(|(id, section)| numbers_of(section, id)).collect();
-    let mut page = head(record);
-    if !contents.is_empty() {
-        let _ = write!(page, "<nav aria-label=\"Contents\"><ul>\n{contents}");
-        page += if tables.is_empty() {
-            "</ul></nav>\n"
-        } else {
-            "<li><a href=\"#numbers\">All numbers</a></li>\n</ul></nav>\n"
-        };
-    }
-    page += "<main>\n";
-    if !plots.is_empty() {
-        let _ = writeln!(page, "<div class=\"plots\">\n{plots}</div>");
-    }
-    if !tables.is_empty() {
-        let _ = write!(
-            page,
-            "<section id=\"numbers\"><h2>All numbers</h2>\n{READING}{tables}</section>\n"
-        );
-    }
-    page + "</main>\n</body>\n</html>\n"
+    let json = record.to_json().unwrap_or_default();
+    let page = Page {
+        head: page::head(&format!("Saltern benchmarks: {}", record.machine.processor)),
+        facts: page::facts(facts(record)),
+        data: Base64::encode_string(json.as_bytes()),
+        parts: (1..)
+            .zip(&record.sections)
+            .map(|(number, section)| Part::new(number, section))
+            .collect(),
+        record,
+    };
+    page.render().unwrap_or_default().chars().map(markup::printable).collect()
 }
 
-/// How the tables are to be read.
-const READING: &str = "\
-<p class=\"small about\">A rate is the median of its samples, and its interval holds the true median in 95 of 100 runs. \
-<b>hashes/s</b> counts the time that passed, <b>hashes/CPU s</b> the processor time of all threads. Milliseconds are those of \
-one call while all threads work; a call computes as many hashes as advance at once. A ratio compares turn by turn, and is a tie \
-where its interval spans 1.</p>\n";
+/// `templates/page.html`.
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'a> {
+    record: &'a Record,
+    head: String,
+    facts: String,
+    /// The record itself.
+    data: String,
+    parts: Vec<Part<'a>>,
+}
 
-/// Title, machine, build, and what to know before reading on.
-fn head(record: &Record) -> String {
-    let (machine, build) = (&record.machine, &record.build);
-    let title = format!("Saltern benchmarks: {}", machine.processor);
-    let mut out = page::head(&title) + "<header>\n<h1>Saltern benchmarks</h1>\n";
+impl Page<'_> {
+    fn is_drawn(&self) -> bool {
+        self.parts.iter().any(|part| !part.figures.is_empty())
+    }
+
+    fn has_numbers(&self) -> bool {
+        self.parts.iter().any(Part::has_numbers)
+    }
+}
+
+/// A section with its plots.
+struct Part<'a> {
+    id: String,
+    section: &'a Section,
+    figures: Vec<Figure>,
+}
+
+impl<'a> Part<'a> {
+    fn new(number: usize, section: &'a Section) -> Self {
+        let id = format!("s{number}-{}", markup::slug(&section.id));
+        Part { figures: figures::of(section, &id), section, id }
+    }
+
+    fn has_numbers(&self) -> bool {
+        let Section { cells, ratios, curves, .. } = self.section;
+        !(cells.is_empty() && ratios.is_empty() && curves.is_empty())
+    }
+}
+
+/// Numbers as templates write them.
+#[allow(unreachable_pub, reason = "what the macro makes is public")]
+mod filters {
+    use std::borrow::Borrow;
+
+    use askama::{Result, Values};
+    use saltern_chart::markup;
+
+    #[askama::filter_fn]
+    pub(super) fn number(value: &f64, _: &dyn Values) -> Result<String> {
+        Ok(markup::number(*value))
+    }
+
+    #[askama::filter_fn]
+    pub(super) fn factor(value: &f64, _: &dyn Values) -> Result<String> {
+        Ok(markup::factor(*value))
+    }
+
+    /// A coordinate.
+    #[askama::filter_fn]
+    pub(super) fn px(value: &f64, _: &dyn Values) -> Result<String> {
+        Ok(format!("{value:.1}"))
+    }
+
+    #[askama::filter_fn]
+    pub(super) fn cut<T: AsRef<str>, M: Borrow<f64>>(
+        text: T,
+        _: &dyn Values,
+        most: M,
+    ) -> Result<String> {
+        Ok(saltern_chart::svg::cut(text.as_ref(), *most.borrow()))
+    }
+
+    #[askama::filter_fn]
+    pub(super) fn unbroken(text: &str, _: &dyn Values) -> Result<String> {
+        Ok(markup::unbroken(text))
+    }
+}
+
+/// Machine, build, and what to know before reading on.
+fn facts(record: &Record) -> impl Iterator<Item = (&'static str, String)> {
+    let build = &record.build;
     let commit = build.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
     let rustc = build.rustc.as_ref().map_or(String::new(), |rustc| format!(", {rustc}"));
-    let seen = record.neighbours.map(|seen| ("Neighbours", seen.words()));
     let known = [
-        ("Machine", machine_text(machine)),
+        ("Machine", machine_text(&record.machine)),
         ("Build", format!("Saltern {}{commit}{rustc}, {}", build.version, build.profile)),
         ("Run", format!("{}, {} s", markup::date(record.unix_time), number(record.seconds))),
         ("Command", record.command.clone()),
     ];
-    out += &page::facts(known.into_iter().chain(seen));
-    if build.profile != "release" {
-        out += "<p class=\"warning\">Not a release build: its speeds are not worth quoting.</p>\n";
-    }
-    if let Ok(json) = record.to_json() {
-        let data = Base64::encode_string(json.as_bytes());
-        let _ = writeln!(
-            out,
-            "<p><a download=\"saltern-bench.json\" href=\"data:application/json;base64,{data}\">\
-             The record of this run</a> (JSON)</p>"
-        );
-    }
-    if !record.notes.is_empty() {
-        out += "<ul class=\"notes small\">";
-        for note in &record.notes {
-            let _ = write!(out, "<li>{}</li>", Escaped(note));
-        }
-        out += "</ul>\n";
-    }
-    out + "</header>\n"
+    let seen = record.neighbours.map(|seen| ("Neighbours", seen.words()));
+    known.into_iter().chain(seen)
 }
 
 fn machine_text(machine: &Machine) -> String {
@@ -127,30 +152,4 @@ fn machine_text(machine: &Machine) -> String {
     }
     parts.extend(machine.huge_pages.iter().map(|setting| format!("huge pages: {setting}")));
     parts.join(", ")
-}
-
-/// A section's plots.
-fn plots_of(section: &Section, id: &str, figures: &[Figure]) -> String {
-    let several = if figures.len() > 1 { " class=\"several\"" } else { "" };
-    let mut out = format!(
-        "<section{several} aria-labelledby=\"{id}\"><h2 id=\"{id}\">{}</h2>\n<p class=\"about\">{}</p>\n<div class=\"figures\">\n",
-        Escaped(&section.title),
-        Escaped(&section.about)
-    );
-    for Figure { title, sentence, body } in figures {
-        let _ = writeln!(
-            out,
-            "<figure><figcaption><h3>{}</h3><p>{}</p></figcaption>\n{body}\
-             <p class=\"raw\"><a href=\"#{id}-numbers\">numbers</a></p></figure>",
-            Escaped(title),
-            Escaped(&markup::unbroken(sentence))
-        );
-    }
-    out + "</div></section>\n"
-}
-
-/// A section's tables.
-fn numbers_of(section: &Section, id: &str) -> String {
-    let tables = matrix::numbers(section);
-    if tables.is_empty() { tables } else { format!("<div id=\"{id}-numbers\">\n{tables}</div>\n") }
 }

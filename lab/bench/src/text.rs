@@ -1,12 +1,12 @@
-//! A record in words: the form of the seed texts for people at a terminal, and Markdown tables for
-//! documents.
+//! A record in words: the form of the seed texts for people at a terminal (`templates/section.txt`),
+//! and Markdown tables for documents (`templates/record.md`), with the figures of the seed texts
+//! beside ours.
 
-mod markdown;
-
-pub use markdown::{digest, markdown};
+use askama::Template;
 use saltern_chart::markup::plural;
+use serde::Deserialize;
 
-use crate::record::{Build, Cell, Curve, Estimate, Latency, Machine, Ratio, Section, Verdict};
+use crate::record::{Build, Cell, Curve, Estimate, Machine, Ratio, Record, Section, Verdict};
 use crate::stats::median;
 
 /// What a run begins with.
@@ -40,136 +40,196 @@ latency: of one call, which computes as many hashes as advance together; min/avg
 quiet: the ratio of the rates that each side exceeds in one turn of twenty, when neighbours disturb it least.";
 
 /// A section in the form of the seed texts.
+#[derive(Template)]
+#[template(path = "section.txt")]
+struct SectionText<'a> {
+    section: &'a Section,
+}
+
+impl SectionText<'_> {
+    /// Cells of one title together.
+    fn titled(&self) -> impl Iterator<Item = &[Cell]> {
+        self.section.cells.chunk_by(|a, b| a.title() == b.title())
+    }
+}
+
+/// A record as Markdown tables.
+#[derive(Template)]
+#[template(path = "record.md")]
+struct RecordText<'a> {
+    head: String,
+    record: &'a Record,
+    quoted: Vec<Source>,
+    is_short: bool,
+}
+
+impl RecordText<'_> {
+    fn quoted(&self, section: &Section) -> Option<&Source> {
+        self.quoted.iter().find(|source| source.section == section.id)
+    }
+}
+
+/// A section in the form of the seed texts.
 #[must_use]
 pub fn section(section: &Section) -> String {
-    let mut text = format!("\n== {} ({})\n{}\n", section.title, section.id, section.about);
-    let mut last = String::new();
-    for cell in &section.cells {
-        let title = cell_title(cell);
-        if title != last {
-            text += &format!("\n{title}:\n");
-            last = title;
-        }
-        text += &cell_lines(cell);
-    }
-    if !section.ratios.is_empty() {
-        text += "\n";
-        section.ratios.iter().for_each(|ratio| text += &format!("{}\n", ratio_line(ratio)));
-    }
-    section.curves.iter().for_each(|curve| text += &curve_lines(curve));
-    text
+    SectionText { section }.render().unwrap_or_default()
 }
 
-fn cell_title(cell: &Cell) -> String {
-    let mut title = format!("{}; {}", cell.label, cell.engine);
-    if let Some(pages) = &cell.pages {
-        title += &format!(", {pages} pages");
-    }
-    match cell.together {
-        1 => {}
-        together => title += &format!(", {together} hashes at once"),
-    }
-    title
+/// All sections as tables. A section that repeats a table of the seed texts is followed by one with
+/// the text's figures; where it `is_short`, these alone.
+#[must_use]
+pub fn markdown(record: &Record, is_short: bool) -> String {
+    let head = header(&record.machine, &record.build);
+    RecordText { head, record, quoted: quoted(), is_short }.render().unwrap_or_default()
 }
 
-/// `Benchmarking …` and what follows it.
-fn cell_lines(cell: &Cell) -> String {
-    let threads = plural(cell.threads, "thread");
-    let mut text = format!(
-        "Benchmarking {threads} ...\n\
-         {:.0} c/s real, {:.0} c/s virtual ({} hashes in {:.2} seconds)\n",
-        cell.real.median, cell.cpu.median, cell.hashes, cell.real_seconds
-    );
-    let mut details = Vec::new();
-    if let Some(bandwidth) = &cell.bandwidth {
-        let factor = match bandwidth.factor {
-            1.0 => String::new(),
-            factor => format!(" (x{factor:.2})"),
+impl Estimate {
+    /// `[low-high]`, with so many digits after the point.
+    fn interval(&self, digits: usize) -> String {
+        format!("[{:.digits$}-{:.digits$}]", self.low, self.high)
+    }
+}
+
+impl Cell {
+    fn title(&self) -> String {
+        let together = match self.together {
+            1 => String::new(),
+            together => format!(", {together} hashes at once"),
         };
-        details.push(format!("{:.2} GB/s{factor}", bandwidth.gb_per_s));
+        format!("{}; {}{}{together}", self.label, self.engine, self.pages_words())
     }
-    if let Some(Latency { min_ms, avg_ms, max_ms, .. }) = cell.latency {
-        details.push(format!("latency min/avg/max {min_ms:.2}/{avg_ms:.2}/{max_ms:.2} ms"));
+
+    fn pages_words(&self) -> String {
+        self.pages.as_ref().map(|pages| format!(", {pages} pages")).unwrap_or_default()
     }
-    details.push(format!("real {}", interval(&cell.real, 0)));
-    text += &format!("    {}\n", details.join(", "));
-    text
-}
 
-/// `[low-high]`, with so many digits after the point.
-#[must_use]
-pub fn interval(estimate: &Estimate, digits: usize) -> String {
-    format!("[{:.digits$}-{:.digits$}]", estimate.low, estimate.high)
-}
-
-/// A pair in one line.
-#[must_use]
-pub fn ratio_line(ratio: &Ratio) -> String {
-    let digits = digits_of(ratio);
-    let [first, second] = &ratio.rates;
-    format!(
-        "{:5.2} {}{} {} {:<8} {}: {} {:.digits$} : {:.digits$} {} {}",
-        ratio.ratio.median,
-        interval(&ratio.ratio, 2),
-        ratio.quiet.map(|quiet| format!(" quiet {quiet:.2}")).unwrap_or_default(),
-        verdict(ratio.verdict),
-        goal(ratio),
-        ratio.label,
-        ratio.sides[0],
-        first.median,
-        second.median,
-        ratio.sides[1],
-        ratio.unit,
-    )
-}
-
-/// Digits after the point of rates.
-fn digits_of(ratio: &Ratio) -> usize {
-    if ratio.unit == "GB/s" { 2 } else { 0 }
-}
-
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Tie => "tie   ",
+    fn threads_words(&self) -> String {
+        plural(self.threads, "thread")
     }
 }
 
-/// Whether the goal is reached: by the median, and how sure that is.
-fn goal(ratio: &Ratio) -> String {
-    let aim = ratio.goal.zip(ratio.goal());
-    aim.map_or(String::new(), |(goal, how)| format!("(goal {goal:.2} {})", how.name()))
+impl Verdict {
+    /// In a word.
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Tie => "tie",
+        }
+    }
 }
 
-fn curve_lines(curve: &Curve) -> String {
-    let (min, max) = curve
-        .values
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(min, max), value| (min.min(*value), max.max(*value)));
-    let at = |wanted: f64| {
-        let index = curve.values.iter().position(|value| *value == wanted).unwrap_or(0);
-        curve.place(index)
-    };
-    format!(
-        "\n{}; {}: {} at {} values of the {}\n\
-         median {:.3}, least {min:.3} (at {}), greatest {max:.3} (at {}); least/greatest {:.3}\n",
-        curve.label,
-        curve.engine,
-        curve.unit,
-        curve.values.len(),
-        curve.axis,
-        median(&curve.values),
-        at(min),
-        at(max),
-        min / max,
-    )
+impl Ratio {
+    /// The rates of both sides.
+    fn rates_words(&self) -> String {
+        let digits = if self.unit == "GB/s" { 2 } else { 0 };
+        let [first, second] = &self.rates;
+        format!("{:.digits$} : {:.digits$}", first.median, second.median)
+    }
+
+    /// Whether the goal is reached: by the median, and how sure that is.
+    fn goal_words(&self) -> String {
+        let aim = self.goal.zip(self.goal());
+        aim.map_or(String::new(), |(goal, how)| format!("(goal {goal:.2} {})", how.name()))
+    }
+}
+
+impl Curve {
+    fn median(&self) -> f64 {
+        median(&self.values)
+    }
+
+    /// The first of the least values, and what it belongs to.
+    fn least(&self) -> (u64, f64) {
+        self.first(self.values.iter().copied().fold(f64::INFINITY, f64::min))
+    }
+
+    /// The first of the greatest values, and what it belongs to.
+    fn greatest(&self) -> (u64, f64) {
+        self.first(self.values.iter().copied().fold(0.0, f64::max))
+    }
+
+    fn first(&self, wanted: f64) -> (u64, f64) {
+        let index = self.values.iter().position(|value| *value == wanted).unwrap_or(0);
+        (self.place(index), wanted)
+    }
+}
+
+/// `cases/quoted.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Quoted {
+    source: Vec<Source>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    section: String,
+    text: String,
+    row: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    case: String,
+    work: String,
+    one: f64,
+    all: f64,
+    gb: Option<f64>,
+}
+
+fn quoted() -> Vec<Source> {
+    let text = include_str!("../cases/quoted.toml");
+    toml::from_str::<Quoted>(text).map(|quoted| quoted.source).unwrap_or_default()
+}
+
+impl Source {
+    /// The most threads of a section.
+    fn threads(&self, section: &Section) -> usize {
+        section.cells.iter().map(|cell| cell.threads).max().unwrap_or(1)
+    }
+}
+
+impl Row {
+    /// Our rates: one hash at a time and several, each in one thread and in all; and GB/s.
+    fn ours(&self, section: &Section) -> [String; 5] {
+        let cells: Vec<&Cell> =
+            section.cells.iter().filter(|cell| self.names(section, cell)).collect();
+        let all = section.cells.iter().map(|cell| cell.threads).max().unwrap_or(1);
+        let rate = |together: bool, threads: usize| {
+            let mut cells = cells.iter();
+            let found =
+                cells.find(|cell| (cell.together > 1) == together && cell.threads == threads);
+            found.map_or("–".to_owned(), |cell| format!("{:.0}", cell.real.median))
+        };
+        let best = cells.iter().rfind(|cell| cell.threads == all).and_then(|cell| cell.bandwidth);
+        let best = best.map(|bandwidth| format!("{:.1}", bandwidth.gb_per_s)).unwrap_or_default();
+        [rate(false, 1), rate(false, all), rate(true, 1), rate(true, all), best]
+    }
+
+    /// Whether a cell is meant: its name begins with the section's and the work's, in which `*`
+    /// stands for a number.
+    fn names(&self, section: &Section, cell: &Cell) -> bool {
+        let Some(name) = cell.id.strip_prefix(&format!("{}/", section.id)) else { return false };
+        let rest = match self.work.split_once('*') {
+            None => name.strip_prefix(&self.work),
+            Some((before, after)) => name.strip_prefix(before).and_then(|rest| {
+                rest.trim_start_matches(|c: char| {
+                    c.is_ascii_digit() || c == 'K' || c == 'i' || c == 'B'
+                })
+                .strip_prefix(after)
+            }),
+        };
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Record;
+    use crate::suite::{self, Options};
 
     fn example() -> Record {
         Record::from_json(include_str!("record/example.json")).unwrap()
@@ -189,8 +249,8 @@ mod tests {
 
     #[test]
     fn ratios_say_what_they_mean() {
-        let record = example();
-        let lines: Vec<_> = record.ratios().map(ratio_line).collect();
+        let text = section(&example().sections[7]);
+        let lines: Vec<_> = text.lines().skip(4).collect();
         assert!(
             lines[0].contains("faster (goal 1.45 within the interval) batch, 4 MiB"),
             "{lines:#?}"
@@ -203,5 +263,67 @@ mod tests {
     fn curves_are_told_by_their_extremes() {
         let text = section(&example().sections[5]);
         assert!(text.contains("least 2.600 (at 1536)"), "{text}");
+    }
+
+    #[test]
+    fn every_quoted_figure_has_a_case_of_ours() {
+        let text = include_str!("../cases/quoted.toml");
+        let quoted = toml::from_str::<Quoted>(text).unwrap().source;
+        let rows: usize = quoted.iter().map(|source| source.row.len()).sum();
+        assert_eq!((quoted.len(), rows), (3, 28));
+        let options = Options {
+            command: String::new(),
+            quick: false,
+            effort: crate::runner::Effort::SMOKE,
+            only: String::new(),
+            threads: None,
+            places: Default::default(),
+        };
+        let record = example();
+        let sections = suite::sections(&["seeds"], &options).unwrap();
+        for source in quoted {
+            let ours = sections.iter().find(|section| section.id == source.section).unwrap();
+            let section = Section {
+                id: ours.id.clone(),
+                title: String::new(),
+                about: String::new(),
+                kind: ours.kind,
+                cells: vec![],
+                ratios: vec![],
+                curves: vec![],
+            };
+            for row in source.row {
+                let named = ours.cells.iter().filter(|case| {
+                    let mut cell = record.sections[0].cells[0].clone();
+                    let work = case.side.work.record();
+                    let pages = case.side.pages.map_or(String::new(), |pages| {
+                        format!("/{}", crate::work::pages_name(pages).replace(' ', ""))
+                    });
+                    cell.id = format!("{}/{}/{}{pages}/1", ours.id, work.slug(), case.side.engine);
+                    row.names(&section, &cell)
+                });
+                assert!((1..=2).contains(&named.count()), "{}: {}", source.section, row.case);
+            }
+        }
+    }
+
+    #[test]
+    fn tables_have_as_many_columns_as_their_heads() {
+        let text = markdown(&example(), false);
+        let mut columns = 0;
+        let mut rows = 0;
+        for line in text.lines() {
+            match line.matches(" | ").count() {
+                0 if !line.starts_with('|') => columns = 0,
+                0 => {}
+                here if columns == 0 => columns = here,
+                here => {
+                    assert_eq!(here, columns, "{line}");
+                    rows += 1;
+                }
+            }
+        }
+        assert!(rows >= 17, "{rows}\n{text}");
+        assert!(text.contains("1.00 [0.99-1.01] tie |  | 1.03 |"), "{text}");
     }
 }

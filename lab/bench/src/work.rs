@@ -13,10 +13,9 @@ use crate::record;
 /// One piece of work, to be done with many inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// yescrypt or scrypt, perhaps with a ROM of `Params::nrom` blocks in memory on such pages.
+    /// yescrypt, scrypt, or escrypt in its RW mode, perhaps with a ROM of `Params::nrom` blocks in
+    /// memory on such pages. Every odd step of escrypt reads it.
     Yescrypt(Params, Option<Pages>),
-    /// escrypt, or yescrypt 0.5.
-    Escrypt(Escrypt),
     /// Argon2.
     Argon2(Argon2),
     /// BLAKE2 and its relatives.
@@ -34,15 +33,6 @@ pub struct Cats {
     pub skinny: bool,
     /// Binary logarithm of the memory in KiB.
     pub mem_cost: u32,
-}
-
-/// escrypt in its RW mode, and perhaps a ROM that every odd step reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Escrypt {
-    /// The parameters.
-    pub params: Params,
-    /// Blocks of ROM, and the pages that it is on.
-    pub rom: Option<(u64, Pages)>,
 }
 
 /// A ROM to be filled.
@@ -104,25 +94,19 @@ pub enum Variant {
 }
 
 impl Variant {
-    const ALL: [(Variant, &'static str); 5] = [
-        (Variant::Blake2b, "blake2b"),
-        (Variant::Blake2s, "blake2s"),
-        (Variant::Blake2bp, "blake2bp"),
-        (Variant::Blake2sp, "blake2sp"),
-        (Variant::Blake3, "blake3"),
-    ];
+    const ALL: [Variant; 5] =
+        [Variant::Blake2b, Variant::Blake2s, Variant::Blake2bp, Variant::Blake2sp, Variant::Blake3];
 
     /// As in records and on command lines.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        let (_, name) = Self::ALL[self as usize];
-        name
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     /// The inverse of [`Variant::name`].
     #[must_use]
     pub fn from_name(name: &str) -> Option<Variant> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(variant, _)| *variant)
+        Self::ALL.into_iter().find(|variant| variant.name() == name)
     }
 }
 
@@ -133,7 +117,7 @@ impl Work {
     /// Work of another kind.
     pub fn params(&self) -> anyhow::Result<&Params> {
         match self {
-            Work::Yescrypt(params, _) | Work::Escrypt(Escrypt { params, .. }) => Ok(params),
+            Work::Yescrypt(params, _) => Ok(params),
             other => bail!("{other:?} has no parameters of yescrypt"),
         }
     }
@@ -143,7 +127,12 @@ impl Work {
     /// # Errors
     /// Those, and parameters that cannot be computed.
     pub fn checked(&self) -> anyhow::Result<CheckedParams> {
-        Ok(self.params()?.check(&Limits::unlimited())?)
+        let mut params = *self.params()?;
+        if is_escrypt(&params) {
+            // Lists of ROMs are apart from the parameters.
+            params.nrom = 0;
+        }
+        Ok(params.check(&Limits::unlimited())?)
     }
 
     /// Bytes of memory of one hash; 0 where it does not matter.
@@ -151,7 +140,6 @@ impl Work {
     pub fn memory(&self) -> u64 {
         match self {
             Work::Yescrypt(params, _) => 128 * u64::from(params.r) * params.n,
-            Work::Escrypt(work) => 128 * u64::from(work.params.r) * work.params.n,
             Work::Argon2(argon2) => u64::from(argon2.kib) << 10,
             Work::Message(_) => 0,
             Work::Fill(fill) => fill.bytes(),
@@ -166,7 +154,7 @@ impl Work {
         match self {
             Work::Message(message) => Some(message.bytes as u64).filter(|&bytes| bytes > 0),
             Work::Fill(fill) => Some(fill.bytes()),
-            Work::Yescrypt(..) | Work::Escrypt(_) | Work::Argon2(_) | Work::Cats(_) => None,
+            Work::Yescrypt(..) | Work::Argon2(_) | Work::Cats(_) => None,
         }
     }
 
@@ -194,12 +182,6 @@ impl Work {
     pub fn traffic(&self) -> (f64, f64) {
         match self {
             Work::Yescrypt(params, _) => traffic(params),
-            // The same loops as today's.
-            Work::Escrypt(work) => {
-                let mut today = Params::yescrypt(work.params.n, work.params.r);
-                (today.t, today.nrom) = (work.params.t, work.rom.map_or(0, |(nrom, _)| nrom));
-                traffic(&today)
-            }
             // Each block is written once, after two have been read.
             Work::Argon2(argon2) => (3.0 * f64::from(argon2.t), 0.0),
             Work::Cats(_) => (3.0, 0.0),
@@ -212,7 +194,6 @@ impl Work {
     pub fn record(&self) -> record::Work {
         match self {
             Work::Yescrypt(params, rom) => of_yescrypt(params, *rom),
-            Work::Escrypt(work) => of_escrypt(work),
             Work::Argon2(Argon2 { id, kib, t, p }) => record::Work {
                 algorithm: if *id { "argon2id" } else { "argon2d" }.to_owned(),
                 memory_kib: Some((*kib).into()),
@@ -221,7 +202,7 @@ impl Work {
                 ..record::Work::default()
             },
             Work::Message(message) => record::Work {
-                algorithm: message.variant.name().to_owned(),
+                algorithm: message.variant.name(),
                 bytes: Some(message.bytes as u64),
                 messages: Some(message.messages as u64),
                 ..record::Work::default()
@@ -244,7 +225,19 @@ impl Work {
     }
 }
 
+/// Whether these are parameters of escrypt, or yescrypt 0.5.
+#[must_use]
+pub fn is_escrypt(params: &Params) -> bool {
+    matches!(params.mode, Mode::Escrypt(_))
+}
+
 fn traffic(params: &Params) -> (f64, f64) {
+    if is_escrypt(params) {
+        // The loops of today's RW mode.
+        let mut today = Params::yescrypt(params.n, params.r);
+        (today.t, today.nrom) = (params.t, params.nrom);
+        return traffic(&today);
+    }
     let block = 128 * u128::from(params.r);
     let (n, p) = (params.n as f64, f64::from(params.p));
     let mixing = (params.mixed() / block) as f64 - if params.mode == Mode::Rw { n } else { p * n };
@@ -260,12 +253,14 @@ fn traffic(params: &Params) -> (f64, f64) {
 fn of_yescrypt(params: &Params, rom: Option<Pages>) -> record::Work {
     let flavor = &params.flavor;
     let rw = (params.mode == Mode::Rw).then_some(());
+    let pwxform = matches!(params.mode, Mode::Escrypt(flags) if flags.pwxform);
     let rom_bytes = 128 * u64::from(params.r) * params.nrom;
     record::Work {
         algorithm: match params.mode {
             Mode::Classic => "scrypt",
             Mode::Worm => "yescrypt-worm",
             Mode::Rw => "yescrypt",
+            Mode::Escrypt(flags) if flags.pwxform => "escrypt-pwxform",
             Mode::Escrypt(_) => "escrypt",
         }
         .to_owned(),
@@ -278,27 +273,9 @@ fn of_yescrypt(params: &Params, rom: Option<Pages>) -> record::Work {
         sbox_kib: rw.map(|()| flavor.sbox_bytes() >> 10),
         lookup_bits: rw.map(|()| 64 * flavor.simple()),
         gather: rw.map(|()| flavor.gather()),
-        salsa_rounds: rw.is_none().then(|| flavor.salsa_mix()),
+        salsa_rounds: (rw.is_none() && !pwxform).then(|| flavor.salsa_mix()),
         rom_kib: rom.map(|_| rom_bytes >> 10),
         rom_medium: rom.map(medium),
-        ..record::Work::default()
-    }
-}
-
-fn of_escrypt(work: &Escrypt) -> record::Work {
-    let Escrypt { params, rom } = work;
-    let pwxform = matches!(params.mode, Mode::Escrypt(flags) if flags.pwxform);
-    let (n, r) = (params.n, params.r);
-    record::Work {
-        algorithm: if pwxform { "escrypt-pwxform" } else { "escrypt" }.to_owned(),
-        memory_kib: Some(0.125 * f64::from(r) * n as f64),
-        n: Some(n),
-        r: Some(r),
-        p: Some(params.p),
-        t: Some(params.t),
-        salsa_rounds: (!pwxform).then(|| params.flavor.salsa_mix()),
-        rom_kib: rom.map(|(nrom, _)| (128 * u64::from(r) * nrom) >> 10),
-        rom_medium: rom.map(|(_, pages)| medium(pages)),
         ..record::Work::default()
     }
 }
@@ -466,9 +443,10 @@ mod tests {
         let message =
             Message { variant: Variant::Blake2bp, bytes: 1 << 20, messages: 1, file: false };
         assert_eq!(Work::Message(message).record().words(), "BLAKE2bp 1 MiB");
-        for (variant, name) in Variant::ALL {
-            assert_eq!((variant.name(), Variant::from_name(name)), (name, Some(variant)));
+        for variant in Variant::ALL {
+            assert_eq!(Variant::from_name(&variant.name()), Some(variant));
         }
+        assert_eq!(Variant::Blake2bp.name(), "blake2bp");
         assert!(pages_from_name("2 MiB").is_ok() && pages_from_name("2 GiB").is_err());
     }
 }

@@ -2,13 +2,12 @@
 
 use anyhow::{Context, ensure};
 use saltern_yescrypt::{
-    Limits, Params,
-    hazmat::Pages,
+    Params,
     params::{Flags, Flavor, Mode},
 };
 
 use super::Point;
-use crate::work::{Argon2, Cats, Escrypt, Fill, Message, Variant, Work, pages_from_name};
+use crate::work::{Argon2, Cats, Fill, Message, Variant, Work, pages_from_name};
 
 pub(super) fn work(point: &Point) -> anyhow::Result<Work> {
     let algorithm = point.algorithm.as_deref().unwrap_or("yescrypt");
@@ -16,12 +15,13 @@ pub(super) fn work(point: &Point) -> anyhow::Result<Work> {
         "yescrypt" => Mode::Rw,
         "worm" => Mode::Worm,
         "scrypt" => Mode::Classic,
+        "escrypt" => Mode::Escrypt(Flags { rw: true, ..Flags::default() }),
+        "escrypt-pwxform" => Mode::Escrypt(Flags { rw: true, pwxform: true, ..Flags::default() }),
         "rom-fill" => {
             let (nrom, r) = point.shape.context("shape = [[NROM, r], …]")?;
             let (p, threads) = (point.p.unwrap_or(1), point.fill_threads.unwrap_or(1));
             return Ok(Work::Fill(Fill { nrom, r, p, threads }));
         }
-        "escrypt" | "escrypt-pwxform" => return escrypt_work(point, algorithm != "escrypt"),
         "twocats" | "skinnycat" => {
             let kib = point.kib.context("kib of memory")?;
             ensure!(kib.is_power_of_two(), "kib = {kib}: a power of two");
@@ -40,37 +40,23 @@ pub(super) fn work(point: &Point) -> anyhow::Result<Work> {
     };
     let (n, r) = point.shape.context("shape = [[N, r], …]")?;
     let mut params = Params::new(mode, n, r);
-    let bits = point.lookup.unwrap_or(128);
-    let gather = point.gather.unwrap_or(512 / bits.max(1));
-    let rounds = point.rounds.unwrap_or(6);
-    params.flavor = Flavor::new(rounds, gather, bits / 64, point.sbox_kib.unwrap_or(12) << 10)?
-        .with_salsa(point.salsa.unwrap_or(8), Flavor::DEFAULT.salsa_tail())?;
+    let salsa = point.salsa.unwrap_or(8);
+    params.flavor = if let Mode::Escrypt(_) = mode {
+        Flavor::escrypt(8, 2, 4, 6, salsa)?
+    } else {
+        let bits = point.lookup.unwrap_or(128);
+        let gather = point.gather.unwrap_or(512 / bits.max(1));
+        let rounds = point.rounds.unwrap_or(6);
+        Flavor::new(rounds, gather, bits / 64, point.sbox_kib.unwrap_or(12) << 10)?
+            .with_salsa(salsa, Flavor::DEFAULT.salsa_tail())?
+    };
     (params.p, params.t) = (point.p.unwrap_or(1), point.t.unwrap_or(0));
     params.nrom = point.nrom.unwrap_or(0);
-    let rom = (params.nrom > 0).then(|| rom_pages(point)).transpose()?;
+    let pages = || pages_from_name(point.rom_pages.as_deref().unwrap_or("2 MiB"));
+    let rom = (params.nrom > 0).then(pages).transpose()?;
     let work = Work::Yescrypt(params, rom);
     work.checked()?;
     Ok(work)
-}
-
-fn rom_pages(point: &Point) -> anyhow::Result<Pages> {
-    pages_from_name(point.rom_pages.as_deref().unwrap_or("2 MiB"))
-}
-
-/// Its RW mode with Salsa20 or with pwxform.
-fn escrypt_work(point: &Point, pwxform: bool) -> anyhow::Result<Work> {
-    let (n, r) = point.shape.context("shape = [[N, r], …]")?;
-    let mode = Mode::Escrypt(Flags { rw: true, pwxform, ..Flags::default() });
-    let mut params = Params::new(mode, n, r);
-    let salsa = point.salsa.unwrap_or(8);
-    params.flavor = Flavor::escrypt(8, 2, 4, 6, salsa)?;
-    (params.p, params.t) = (point.p.unwrap_or(1), point.t.unwrap_or(0));
-    params.check(&Limits::unlimited())?;
-    let rom = match point.nrom.unwrap_or(0) {
-        0 => None,
-        nrom => Some((nrom, rom_pages(point)?)),
-    };
-    Ok(Work::Escrypt(Escrypt { params, rom }))
 }
 
 fn argon2(point: &Point, id: bool) -> anyhow::Result<Work> {

@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 
+use ::blake2::Digest;
 use anyhow::Context;
 use saltern_blake2::generic::Params;
 use saltern_blake2::{Level, blake2b, blake2bp, blake2s, blake2sp, many};
@@ -97,6 +98,34 @@ impl Task for Messages {
     }
 }
 
+/// One message after the other.
+fn each(mut hash: impl FnMut(&[u8], Keep<'_>) + Send + 'static) -> Hash {
+    Box::new(move |messages, keep| {
+        for message in messages {
+            hash(message, keep);
+        }
+    })
+}
+
+/// Saltern's function at a level.
+pub(super) fn saltern(message: &Message, level: Level) -> Option<Hash> {
+    macro_rules! one {
+        ($module:ident) => {{
+            let params = $module::Params::new().level(level).ok()?;
+            each(move |data, keep| keep(params.hash(data).as_bytes()))
+        }};
+    }
+    Some(match (message.variant, message.messages) {
+        (Variant::Blake2b, 1) => one!(blake2b),
+        (Variant::Blake2s, 1) => one!(blake2s),
+        (Variant::Blake2b, _) => side_by_side::<saltern_blake2::Blake2b>(level)?,
+        (Variant::Blake2s, _) => side_by_side::<saltern_blake2::Blake2s>(level)?,
+        (Variant::Blake2bp, _) => one!(blake2bp),
+        (Variant::Blake2sp, _) => one!(blake2sp),
+        (Variant::Blake3, _) => return None,
+    })
+}
+
 /// Many messages at once.
 fn side_by_side<V: saltern_blake2::Variant>(level: Level) -> Option<Hash> {
     let params = Params::<V>::new().level(level).ok()?;
@@ -107,69 +136,21 @@ fn side_by_side<V: saltern_blake2::Variant>(level: Level) -> Option<Hash> {
     }))
 }
 
-/// Saltern's function at a level.
-pub(super) fn saltern(message: &Message, level: Level) -> Option<Hash> {
-    let several = message.messages > 1;
-    Some(match (message.variant, several) {
-        (Variant::Blake2b, false) => {
-            let params = blake2b::Params::new().level(level).ok()?;
-            each(move |data, keep| keep(params.hash(data).as_bytes()))
-        }
-        (Variant::Blake2s, false) => {
-            let params = blake2s::Params::new().level(level).ok()?;
-            each(move |data, keep| keep(params.hash(data).as_bytes()))
-        }
-        (Variant::Blake2b, true) => side_by_side::<saltern_blake2::Blake2b>(level)?,
-        (Variant::Blake2s, true) => side_by_side::<saltern_blake2::Blake2s>(level)?,
-        (Variant::Blake2bp, _) => {
-            let params = blake2bp::Params::new().level(level).ok()?;
-            each(move |data, keep| keep(params.hash(data).as_bytes()))
-        }
-        (Variant::Blake2sp, _) => {
-            let params = blake2sp::Params::new().level(level).ok()?;
-            each(move |data, keep| keep(params.hash(data).as_bytes()))
-        }
-        (Variant::Blake3, _) => return None,
-    })
+/// A crate with BLAKE2 or BLAKE3.
+pub(super) struct MessagePeer {
+    name: &'static str,
+    /// None for what it does not compute.
+    hash: fn(&Message) -> Option<Hash>,
 }
 
-/// One message after the other.
-fn each(mut hash: impl FnMut(&[u8], Keep<'_>) + Send + 'static) -> Hash {
-    Box::new(move |messages, keep| {
-        for message in messages {
-            hash(message, keep);
-        }
-    })
-}
-
-/// Crates with BLAKE2 or BLAKE3.
-#[derive(Clone, Copy, Debug)]
-pub enum Peer {
-    /// blake2b_simd and blake2s_simd, which have SSE4.1 and AVX2.
-    Simd,
-    /// RustCrypto's `blake2`, portable code.
-    RustCrypto,
-    /// Another function, in one thread.
-    Blake3,
-}
-
-impl Engine for Peer {
+impl Engine for MessagePeer {
     fn name(&self) -> String {
-        match self {
-            Peer::Simd => "blake2_simd",
-            Peer::RustCrypto => "crate blake2",
-            Peer::Blake3 => "crate blake3",
-        }
-        .to_owned()
+        self.name.to_owned()
     }
 
     fn computes(&self, work: &Work) -> bool {
-        let Work::Message(Message { variant, file: false, .. }) = work else { return false };
-        match self {
-            Peer::Simd => *variant != Variant::Blake3,
-            Peer::RustCrypto => matches!(variant, Variant::Blake2b | Variant::Blake2s),
-            Peer::Blake3 => *variant == Variant::Blake3,
-        }
+        let Work::Message(message) = work else { return false };
+        !message.file && self.hash(message).is_some()
     }
 
     fn task(&self, work: &Work, _: &Setup) -> anyhow::Result<Box<dyn Task>> {
@@ -180,59 +161,55 @@ impl Engine for Peer {
     }
 
     fn hash(&self, message: &Message) -> Option<Hash> {
-        let several = message.messages > 1;
-        Some(match (self, message.variant, several) {
-            (Peer::Simd, ..) => return simd(message.variant, several),
-            (Peer::RustCrypto, Variant::Blake2b, _) => rust_crypto::<blake2::Blake2b512>(),
-            (Peer::RustCrypto, Variant::Blake2s, _) => rust_crypto::<blake2::Blake2s256>(),
-            (Peer::Blake3, Variant::Blake3, _) => {
-                each(|data, keep| keep(blake3::hash(data).as_bytes()))
-            }
-            _ => return None,
-        })
+        (self.hash)(message)
     }
 }
 
-fn rust_crypto<D: blake2::Digest>() -> Hash {
-    each(|data, keep| keep(&D::digest(data)))
-}
+/// blake2b_simd and blake2s_simd, which have SSE4.1 and AVX2.
+pub(super) const SIMD: MessagePeer = MessagePeer { name: "blake2_simd", hash: simd };
 
-fn simd(variant: Variant, several: bool) -> Option<Hash> {
-    Some(match (variant, several) {
-        (Variant::Blake2b, false) => {
-            each(|data, keep| keep(blake2b_simd::blake2b(data).as_bytes()))
-        }
-        (Variant::Blake2s, false) => {
-            each(|data, keep| keep(blake2s_simd::blake2s(data).as_bytes()))
-        }
+/// RustCrypto's `blake2`, portable code.
+pub(super) const RUST_CRYPTO: MessagePeer = MessagePeer {
+    name: "crate blake2",
+    hash: |message| match message.variant {
+        Variant::Blake2b => Some(each(|data, keep| keep(&::blake2::Blake2b512::digest(data)))),
+        Variant::Blake2s => Some(each(|data, keep| keep(&::blake2::Blake2s256::digest(data)))),
+        _ => None,
+    },
+};
+
+/// Another function, in one thread.
+pub(super) const BLAKE3: MessagePeer = MessagePeer {
+    name: "crate blake3",
+    hash: |message| {
+        let blake3 = || each(|data, keep| keep(blake3::hash(data).as_bytes()));
+        (message.variant == Variant::Blake3).then(blake3)
+    },
+};
+
+fn simd(message: &Message) -> Option<Hash> {
+    macro_rules! many {
+        ($library:ident) => {{
+            let params = $library::Params::new();
+            Box::new(move |messages, keep| {
+                let job = |data| $library::many::HashManyJob::new(&params, data);
+                let mut jobs: Vec<_> = messages.iter().map(|data: &&[u8]| job(*data)).collect();
+                $library::many::hash_many(jobs.iter_mut());
+                jobs.iter().for_each(|job| keep(job.to_hash().as_bytes()));
+            })
+        }};
+    }
+    Some(match (message.variant, message.messages) {
+        (Variant::Blake2b, 1) => each(|data, keep| keep(blake2b_simd::blake2b(data).as_bytes())),
+        (Variant::Blake2s, 1) => each(|data, keep| keep(blake2s_simd::blake2s(data).as_bytes())),
         (Variant::Blake2bp, _) => {
             each(|data, keep| keep(blake2b_simd::blake2bp::blake2bp(data).as_bytes()))
         }
         (Variant::Blake2sp, _) => {
             each(|data, keep| keep(blake2s_simd::blake2sp::blake2sp(data).as_bytes()))
         }
-        (Variant::Blake2b, true) => {
-            let params = blake2b_simd::Params::new();
-            Box::new(move |messages, keep| {
-                let mut jobs: Vec<_> = messages
-                    .iter()
-                    .map(|data| blake2b_simd::many::HashManyJob::new(&params, data))
-                    .collect();
-                blake2b_simd::many::hash_many(jobs.iter_mut());
-                jobs.iter().for_each(|job| keep(job.to_hash().as_bytes()));
-            })
-        }
-        (Variant::Blake2s, true) => {
-            let params = blake2s_simd::Params::new();
-            Box::new(move |messages, keep| {
-                let mut jobs: Vec<_> = messages
-                    .iter()
-                    .map(|data| blake2s_simd::many::HashManyJob::new(&params, data))
-                    .collect();
-                blake2s_simd::many::hash_many(jobs.iter_mut());
-                jobs.iter().for_each(|job| keep(job.to_hash().as_bytes()));
-            })
-        }
+        (Variant::Blake2b, _) => many!(blake2b_simd),
+        (Variant::Blake2s, _) => many!(blake2s_simd),
         (Variant::Blake3, _) => return None,
     })
 }

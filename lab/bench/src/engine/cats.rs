@@ -3,34 +3,23 @@
 
 use anyhow::bail;
 
-use super::{Engine, Input, Setup, Task, one_by_one};
-use crate::twocats::{Hash, Params, SkinnyCat, TwoCats};
-use crate::work::Work;
+use super::{HashOne, Input, Peer};
+use crate::twocats::{Hash, Params, TwoCats};
+use crate::work::{Cats, Work};
 
 /// Both, on BLAKE2s.
-pub struct Cats;
+pub(super) const CATS: Peer<fn(&Work) -> anyhow::Result<HashOne>> =
+    Peer { name: "twocats", computes: |work| matches!(work, Work::Cats(_)), open };
 
-impl Engine for Cats {
-    fn name(&self) -> String {
-        "twocats".to_owned()
-    }
-
-    fn computes(&self, work: &Work) -> bool {
-        matches!(work, Work::Cats(_))
-    }
-
-    fn task(&self, work: &Work, _: &Setup) -> anyhow::Result<Box<dyn Task>> {
-        let Work::Cats(cats) = work else { bail!("TwoCats does not compute this") };
-        let (blake2s, cost) = (Hash::Blake2s, cats.mem_cost);
-        if cats.skinny {
-            let mut cat = SkinnyCat::new(blake2s, cost)?;
-            return one_by_one(work, move |Input { password, salt, .. }, hash| {
-                Ok(cat.hash(password.to_bytes(), salt, hash)?)
-            });
-        }
-        let mut cat = TwoCats::new(Params::simple(blake2s, cost, 0, 1)?)?;
-        one_by_one(work, move |Input { password, salt, .. }, hash| {
-            Ok(cat.hash(password.to_bytes(), salt, hash)?)
-        })
-    }
+fn open(work: &Work) -> anyhow::Result<HashOne> {
+    let Work::Cats(Cats { skinny, mem_cost }) = *work else { bail!("{work:?} is none of theirs") };
+    let mut cat = TwoCats::new(match skinny {
+        true => Params::skinny(Hash::Blake2s, mem_cost)?,
+        false => Params::simple(Hash::Blake2s, mem_cost, 0, 1)?,
+    })?;
+    Ok(Box::new(move |Input { password, salt, .. }| {
+        let mut hash = [0; 32];
+        cat.hash(password.to_bytes(), salt, &mut hash)?;
+        Ok(hash)
+    }))
 }

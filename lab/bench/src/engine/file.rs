@@ -13,7 +13,7 @@ use super::{Engine, Found, Setup, Task};
 use crate::work::{Message, Variant, Work};
 
 /// A program that is there.
-pub struct Program {
+pub(super) struct Program {
     name: &'static str,
     program: PathBuf,
     arguments: &'static [&'static str],

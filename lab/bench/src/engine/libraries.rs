@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, bail};
 use saltern_yescrypt::{
     HashString,
     params::{Flavor, Mode},
 };
 
-use super::{Engine, Found, Input, Places, Setup, Task, one_by_one};
+use super::{Found, HashOne, Input, Peer, Places};
 use crate::crypt_r::SystemCrypt;
 use crate::libargon2::LibArgon2;
 use crate::upstream::Upstream;
@@ -19,10 +19,15 @@ use crate::work::Work;
 
 /// The system's crypt_r(3), with SSE2 code on x86-64; it allocates and frees memory in every call.
 pub(super) fn crypt_r() -> Found {
-    match SystemCrypt::open() {
-        Ok(_) => Ok(Arc::new(Library::CryptR)),
-        Err(error) => Err(format!("no libcrypt.so.1 (Debian: libcrypt1): {error}")),
-    }
+    SystemCrypt::open()
+        .map_err(|error| format!("no libcrypt.so.1 (Debian: libcrypt1): {error}"))?;
+    let open = |_: &Work| -> anyhow::Result<HashOne> {
+        let mut library = SystemCrypt::open()?;
+        Ok(Box::new(move |input| {
+            hash_of(library.hash(&input.password, input.setting()?)).context("crypt_r refuses")
+        }))
+    };
+    Ok(Arc::new(Peer { name: "crypt_r", computes: has_text, open }))
 }
 
 /// yescrypt's own C code, whose memory is kept from call to call.
@@ -35,10 +40,24 @@ pub(super) fn upstream(places: &Places) -> Found {
         );
     };
     let path = in_directory(&path).unwrap_or(path);
-    match Upstream::open(&path) {
-        Ok(_) => Ok(Arc::new(Library::Upstream(path))),
-        Err(error) => Err(format!("no upstream C in {}: {error}", path.display())),
-    }
+    Upstream::open(&path)
+        .map_err(|error| format!("no upstream C in {}: {error}", path.display()))?;
+    let open = move |work: &Work| -> anyhow::Result<HashOne> {
+        let mut library = Upstream::open(&path)?;
+        if let Work::Fill(fill) = *work {
+            let shape = [u32::try_from(fill.nrom)?, fill.r, fill.p];
+            library.set_threads(fill.threads);
+            return Ok(Box::new(move |_| {
+                library.fill_rom(shape, super::rom::SEED).context("upstream C refuses a ROM")
+            }));
+        }
+        Ok(Box::new(move |input| {
+            let found = library.hash(input.password.to_bytes(), input.setting()?);
+            hash_of(found).context("upstream C refuses")
+        }))
+    };
+    let computes = |work: &Work| has_text(work) || matches!(work, Work::Fill(_));
+    Ok(Arc::new(Peer { name: "upstream C", computes, open }))
 }
 
 /// The first library of a directory that has what is needed; none if the path is no directory or
@@ -67,80 +86,24 @@ fn installed_upstream() -> Option<OsString> {
 
 /// The C library of Argon2, given memory that it reuses.
 pub(super) fn libargon2() -> Found {
-    match LibArgon2::open() {
-        Ok(_) => Ok(Arc::new(Library::Argon2)),
-        Err(error) => Err(format!("no libargon2.so.1 (Debian: libargon2-1): {error}")),
-    }
+    LibArgon2::open()
+        .map_err(|error| format!("no libargon2.so.1 (Debian: libargon2-1): {error}"))?;
+    let open = |work: &Work| -> anyhow::Result<HashOne> {
+        let Work::Argon2(params) = *work else { bail!("{work:?} is not Argon2") };
+        let library = LibArgon2::open()?;
+        Ok(Box::new(move |Input { password, salt, .. }| {
+            library
+                .hash(&params, password.to_bytes(), salt)
+                .map_err(|code| anyhow!("libargon2 refuses with code {code}"))
+        }))
+    };
+    Ok(Arc::new(Peer { name: "libargon2", computes: |work| matches!(work, Work::Argon2(_)), open }))
 }
 
-enum Library {
-    CryptR,
-    Upstream(OsString),
-    Argon2,
-}
-
-impl Engine for Library {
-    fn name(&self) -> String {
-        match self {
-            Library::CryptR => "crypt_r",
-            Library::Upstream(_) => "upstream C",
-            Library::Argon2 => "libargon2",
-        }
-        .to_owned()
-    }
-
-    fn computes(&self, work: &Work) -> bool {
-        match (self, work) {
-            (Library::Argon2, Work::Argon2(_)) | (Library::Upstream(_), Work::Fill(_)) => true,
-            (Library::CryptR | Library::Upstream(_), Work::Yescrypt(params, None)) => {
-                params.mode != Mode::Worm && params.flavor == Flavor::DEFAULT
-            }
-            _ => false,
-        }
-    }
-
-    fn task(&self, work: &Work, _: &Setup) -> anyhow::Result<Box<dyn Task>> {
-        ensure!(self.computes(work), "{} does not compute this", self.name());
-        let mut opened = match self {
-            Library::CryptR => Opened::CryptR(SystemCrypt::open()?),
-            Library::Upstream(path) => Opened::Upstream(Box::new(Upstream::open(path)?)),
-            Library::Argon2 => Opened::Argon2(LibArgon2::open()?),
-        };
-        let same = work.clone();
-        one_by_one(work, move |input, hash| {
-            *hash = opened.hash(&same, input)?;
-            Ok(())
-        })
-    }
-}
-
-enum Opened {
-    CryptR(SystemCrypt),
-    Upstream(Box<Upstream>),
-    Argon2(LibArgon2),
-}
-
-impl Opened {
-    fn hash(&mut self, work: &Work, input: &Input) -> anyhow::Result<[u8; 32]> {
-        let password = input.password.to_bytes();
-        match (self, work) {
-            (Opened::Upstream(library), Work::Fill(fill)) => {
-                let shape = [u32::try_from(fill.nrom)?, fill.r, fill.p];
-                library.set_threads(fill.threads);
-                library.fill_rom(shape, super::rom::SEED).context("upstream C refuses a ROM")
-            }
-            (Opened::CryptR(library), _) => {
-                hash_of(library.hash(&input.password, input.setting()?)).context("crypt_r refuses")
-            }
-            (Opened::Upstream(library), _) => {
-                hash_of(library.hash(password, input.setting()?)).context("upstream C refuses")
-            }
-            (Opened::Argon2(library), Work::Argon2(params)) => library
-                .hash(params, password, &input.salt)
-                .map_err(|code| anyhow::anyhow!("libargon2 refuses with code {code}")),
-            (Opened::Argon2(_), _) => anyhow::bail!("libargon2 does not compute this"),
-        }
-    }
+/// What has yescrypt's strings.
+fn has_text(work: &Work) -> bool {
+    let Work::Yescrypt(params, None) = work else { return false };
+    params.mode != Mode::Worm && params.flavor == Flavor::DEFAULT
 }
 
 /// The hash in a complete string.

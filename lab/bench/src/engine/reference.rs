@@ -1,15 +1,18 @@
 //! The slow reference: never measured, but it knows every tuning, so that what has no peer is
 //! checked against it.
 
-use anyhow::{bail, ensure};
-use saltern_reference::{blake2, yescrypt as reference};
+use anyhow::{anyhow, ensure};
+use saltern_reference::{
+    blake2,
+    yescrypt::{self as reference, escrypt},
+};
 use saltern_yescrypt::{Params, params::Mode};
 
-use super::{Engine, Setup, Task, blake2::messages, inputs};
-use crate::work::{Escrypt, Message, Variant, Work};
+use super::{Engine, Input, Setup, Task, blake2::messages, inputs};
+use crate::work::{Message, Variant, Work};
 
 /// The crate `saltern-reference`.
-pub struct Reference;
+pub(super) struct Reference;
 
 impl Engine for Reference {
     fn name(&self) -> String {
@@ -18,7 +21,7 @@ impl Engine for Reference {
 
     fn computes(&self, work: &Work) -> bool {
         match work {
-            Work::Yescrypt(..) | Work::Escrypt(_) => true,
+            Work::Yescrypt(..) => true,
             Work::Argon2(_) | Work::Fill(_) | Work::Cats(_) => false,
             Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
         }
@@ -41,23 +44,40 @@ impl Task for Slow {
     }
 
     fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
-        match &self.work {
-            Work::Yescrypt(params, _) => passwords(&self.work, params, &self.setup, count),
-            Work::Escrypt(old) => older(&self.work, old, &self.setup, count),
-            Work::Message(message) => Ok(hashes(message, count)),
-            Work::Argon2(_) | Work::Fill(_) | Work::Cats(_) => {
-                bail!("the reference does not compute this")
-            }
+        if let Work::Message(message) = &self.work {
+            return Ok(hashes(message, count));
         }
+        let params = self.work.params()?;
+        let image = self.setup.rom.as_ref().map(|rom| rom.bytes().to_vec());
+        let compute: Box<dyn Fn(&Input) -> Result<Vec<u8>, reference::Reject>> = match params.mode {
+            Mode::Escrypt(flags) => {
+                let flags = escrypt::RW + if flags.pwxform { escrypt::PWXFORM } else { 0 };
+                let salsa = params.flavor.salsa_mix();
+                let slow = escrypt::Params {
+                    p: params.p,
+                    t: params.t,
+                    tuning: escrypt::Tuning { salsa, ..escrypt::Tuning::DEFAULT },
+                    ..escrypt::Params::new(flags, params.n, params.r)
+                };
+                let rom = image.map(|image| escrypt::Rom { image, mask: 1 });
+                Box::new(move |Input { password, salt, .. }| {
+                    escrypt::kdf(password.to_bytes(), salt, &slow, rom.as_ref(), 32)
+                })
+            }
+            _ => {
+                let (slow, rom) = (of_params(params), image.map(reference::Rom::new));
+                Box::new(move |Input { password, salt, .. }| {
+                    reference::kdf(password.to_bytes(), salt, &slow, rom.as_ref(), 32)
+                })
+            }
+        };
+        let refused = |reject: reference::Reject| anyhow!("the reference refuses: {}", reject.0);
+        inputs(&self.work, count)?.iter().map(|input| compute(input).map_err(refused)).collect()
     }
 }
 
-fn passwords(
-    work: &Work,
-    params: &Params,
-    setup: &Setup,
-    count: usize,
-) -> anyhow::Result<Vec<Vec<u8>>> {
+/// The reference's parameters of the present generation.
+fn of_params(params: &Params) -> reference::Params {
     let flavor = params.flavor;
     let tuning = reference::Tuning {
         simple: flavor.simple(),
@@ -67,44 +87,15 @@ fn passwords(
         salsa_main: flavor.salsa_mix(),
         salsa_pwx: flavor.salsa_tail(),
     };
-    let mut slow = match params.mode {
-        Mode::Escrypt(_) => unreachable!("another generation: {params:?}"),
-        Mode::Rw => reference::Params::from_flags(tuning.flags().unwrap_or(reference::RW_DEFAULT)),
-        Mode::Worm => reference::Params::from_flags(1),
-        Mode::Classic => reference::Params::from_flags(0),
+    let flags = match params.mode {
+        Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
+        Mode::Worm => 1,
+        Mode::Classic | Mode::Escrypt(_) => 0,
     };
+    let mut slow = reference::Params::from_flags(flags);
     (slow.n, slow.r, slow.p, slow.t) = (params.n, params.r, params.p, params.t);
     (slow.nrom, slow.tuning) = (params.nrom, tuning);
-    let rom = setup.rom.as_ref().map(|rom| reference::Rom::new(rom.bytes().to_vec()));
-    let one = |input: &super::Input| {
-        let (password, salt) = (input.password.to_bytes(), &input.salt);
-        reference::kdf(password, salt, &slow, rom.as_ref(), 32)
-            .map_err(|reject| anyhow::anyhow!("the reference refuses: {}", reject.0))
-    };
-    inputs(work, count)?.iter().map(one).collect()
-}
-
-fn older(work: &Work, old: &Escrypt, setup: &Setup, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
-    use reference::escrypt;
-    let pwxform = matches!(old.params.mode, Mode::Escrypt(flags) if flags.pwxform);
-    let flags = escrypt::RW + if pwxform { escrypt::PWXFORM } else { 0 };
-    let params = escrypt::Params {
-        p: old.params.p,
-        t: old.params.t,
-        tuning: escrypt::Tuning {
-            salsa: old.params.flavor.salsa_mix(),
-            ..escrypt::Tuning::DEFAULT
-        },
-        ..escrypt::Params::new(flags, old.params.n, old.params.r)
-    };
-    let rom = setup.rom.as_ref();
-    let rom = rom.map(|rom| escrypt::Rom { image: rom.bytes().to_vec(), mask: 1 });
-    let one = |input: &super::Input| {
-        let (password, salt) = (input.password.to_bytes(), &input.salt);
-        escrypt::kdf(password, salt, &params, rom.as_ref(), 32)
-            .map_err(|reject| anyhow::anyhow!("the reference refuses: {}", reject.0))
-    };
-    inputs(work, count)?.iter().map(one).collect()
+    slow
 }
 
 fn hashes(message: &Message, count: usize) -> Vec<Vec<u8>> {

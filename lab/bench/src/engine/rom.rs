@@ -10,7 +10,7 @@ use saltern_yescrypt::{
 };
 
 use super::Task;
-use crate::work::{Escrypt, Fill, Work, ensure_memory};
+use crate::work::{Fill, Work, ensure_memory};
 
 /// A filled ROM.
 pub struct RomMemory {
@@ -85,14 +85,8 @@ impl Roms {
     /// # Errors
     /// Those of [`RomMemory::fill`].
     pub fn of(&mut self, work: &Work) -> anyhow::Result<Option<Arc<RomMemory>>> {
-        let (nrom, r, pages) = match work {
-            Work::Yescrypt(params, Some(place)) => (params.nrom, params.r, *place),
-            Work::Escrypt(Escrypt { params, rom: Some((nrom, place)), .. }) => {
-                (*nrom, params.r, *place)
-            }
-            _ => return Ok(None),
-        };
-        let key = (nrom, r, pages);
+        let Work::Yescrypt(params, Some(pages)) = work else { return Ok(None) };
+        let key @ (nrom, r, pages) = (params.nrom, params.r, *pages);
         if let Some((_, rom)) = self.kept.iter().find(|(known, _)| *known == key) {
             return Ok(Some(Arc::clone(rom)));
         }

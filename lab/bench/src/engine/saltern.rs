@@ -16,7 +16,7 @@ use saltern_yescrypt::{
 use super::resumable::Resumed;
 use super::rom::{self, RomMemory};
 use super::{Engine, Found, Input, Setup, Task, blake2, inputs};
-use crate::work::{Escrypt, Message, Variant, Work};
+use crate::work::{Message, Variant, Work, is_escrypt};
 
 /// Saltern at a level.
 pub struct Saltern {
@@ -73,8 +73,9 @@ impl Engine for Saltern {
 
     fn computes(&self, work: &Work) -> bool {
         match work {
-            _ if self.resumable => matches!(work, Work::Yescrypt(_, None)),
-            Work::Yescrypt(..) | Work::Escrypt(_) | Work::Fill(_) => true,
+            Work::Yescrypt(params, rom) if self.resumable => rom.is_none() && !is_escrypt(params),
+            _ if self.resumable => false,
+            Work::Yescrypt(..) | Work::Fill(_) => true,
             Work::Argon2(_) | Work::Cats(_) => false,
             Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
         }
@@ -101,7 +102,7 @@ impl Engine for Saltern {
             );
         }
         // Lists of ROMs are for one hash at a time.
-        let older_rom = matches!(work, Work::Escrypt(Escrypt { rom: Some(_), .. }));
+        let older_rom = matches!(work, Work::Yescrypt(params, Some(_)) if is_escrypt(params));
         let degree = if older_rom { 1 } else { params.degree() };
         let together = setup.together.unwrap_or(degree);
         ensure!(

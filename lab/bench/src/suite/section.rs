@@ -103,7 +103,7 @@ impl Bench<'_> {
     fn memory(&self, cell: &Cell) -> u64 {
         let threads = cell.threads.iter().map(|threads| threads.count(self.all())).max();
         let together = match (&cell.side.work, cell.side.together) {
-            (Work::Yescrypt(..) | Work::Escrypt(_), together) => together.unwrap_or(4),
+            (Work::Yescrypt(..), together) => together.unwrap_or(4),
             _ => 1,
         };
         cell.side.work.memory() * (threads.unwrap_or(1) * together) as u64

@@ -79,8 +79,8 @@ impl Form {
     /// The tables, if they are wanted.
     fn tables(&self, record: &Record) -> Option<String> {
         match self {
-            Form { digest: true, .. } => Some(text::digest(record)),
-            Form { markdown: true, .. } => Some(text::markdown(record)),
+            Form { digest: true, .. } => Some(text::markdown(record, true)),
+            Form { markdown: true, .. } => Some(text::markdown(record, false)),
             _ => None,
         }
     }
