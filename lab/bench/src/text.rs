@@ -1,6 +1,6 @@
-//! A record in words: the form of the seed texts for people at a terminal (`templates/section.txt`),
-//! and Markdown tables for documents (`templates/record.md`), with the figures of the seed texts
-//! beside ours.
+//! A record in words: the form of the seed texts for people at a terminal
+//! (`templates/section.txt`), and Markdown tables for documents (`templates/record.md.txt`), with
+//! the figures of the seed texts beside ours.
 
 use askama::Template;
 use saltern_chart::markup::plural;
@@ -55,7 +55,7 @@ impl SectionText<'_> {
 
 /// A record as Markdown tables.
 #[derive(Template)]
-#[template(path = "record.md")]
+#[template(path = "record.md.txt")]
 struct RecordText<'a> {
     head: String,
     record: &'a Record,

@@ -14,6 +14,9 @@ use crate::work::{Message, Variant, Work};
 /// The crate `saltern-reference`.
 pub(super) struct Reference;
 
+/// One computation of the reference.
+type Compute<'a> = dyn Fn(&Input) -> Result<Vec<u8>, reference::Reject> + 'a;
+
 impl Engine for Reference {
     fn name(&self) -> String {
         "reference".to_owned()
@@ -49,7 +52,7 @@ impl Task for Slow {
         }
         let params = self.work.params()?;
         let image = self.setup.rom.as_ref().map(|rom| rom.bytes().to_vec());
-        let compute: Box<dyn Fn(&Input) -> Result<Vec<u8>, reference::Reject>> = match params.mode {
+        let compute: Box<Compute<'_>> = match params.mode {
             Mode::Escrypt(flags) => {
                 let flags = escrypt::RW + if flags.pwxform { escrypt::PWXFORM } else { 0 };
                 let salsa = params.flavor.salsa_mix();
