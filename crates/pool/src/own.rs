@@ -36,7 +36,7 @@ pub(crate) fn compute_here(shared: &Shared, one: &Mutex<()>) {
     let before = OWN.replace(Some((address(shared), 0)));
     let done = worker::run_here(shared);
     OWN.set(before);
-    if done.is_err() {
-        shared.close();
+    if let Err(error) = done {
+        shared.end_waiting(&error);
     }
 }

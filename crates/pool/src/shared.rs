@@ -131,6 +131,12 @@ impl Shared {
         count
     }
 
+    /// Ends all waiting items with an error.
+    pub(crate) fn end_waiting(&self, error: &Error) {
+        let waiting = lock(&self.state).cancel(|_| true);
+        end_all(waiting, error);
+    }
+
     /// Cancels all waiting items and tells the threads to end.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);

@@ -52,7 +52,7 @@ pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 /// # let path = directory.path().join("site.rom");
 /// # let seed = saltern_rom::Seed::from_bytes(b"sixteen bytes and more")?;
 /// # saltern_rom::Create::new(saltern_yescrypt::rom::RomParams::new(1024, 8, 1), &seed).file(&path)?;
-/// saltern_rom::verify(&path, None, &saltern_rom::unwatched)?;
+/// saltern_rom::verify(&path, None, &saltern_rom::no_progress)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn no_progress(_: Progress) -> ControlFlow<()> {
