@@ -93,11 +93,11 @@ pub(crate) struct Args {
     entries: EntryArgs,
 
     /// Verify with the schemes, limits, keys and ROMs of this site policy
-    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
+    #[arg(long, value_name = "FILE", help_heading = "Policy", conflicts_with_all = NOT_WITH_POLICY)]
     policy: Option<PathBuf>,
 
     /// If a string that matches is outdated, print the string to store instead
-    #[arg(long, requires = "policy", conflicts_with = "quiet")]
+    #[arg(long, help_heading = "Policy", requires = "policy", conflicts_with = "quiet")]
     update: bool,
 
     #[command(flatten)]

@@ -154,7 +154,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     create.expect = known.as_ref().map(|known| known.hash);
     (create.pages, create.mode, create.watch) = (args.pages.into(), args.mode, &watch);
     let made = work.end(create.file(args.rom.image()));
-    let manifest = made.inspect_err(|_| args.seed.undo(args.image()))?;
+    let manifest = made.inspect_err(|_| args.seed.undo(args.rom.image(), args.image()))?;
     print(format!("{}\n", manifest.hash))?;
     Ok(ExitCode::SUCCESS)
 }

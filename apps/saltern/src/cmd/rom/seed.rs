@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use saltern::policy::loose;
-use saltern_rom::{Error, Seed};
+use saltern_rom::{Error, Manifest, Seed};
 
 use crate::descriptor::Descriptor;
 use crate::output::{tell, warn};
@@ -61,10 +61,11 @@ impl SeedArgs {
 
 impl NewSeedArgs {
     /// Removes the seed that was made for a ROM that could not be made: nothing else needs it. If
-    /// there is an image after all, the seed stays.
-    pub(super) fn undo(&self, image: &Path) {
+    /// there is an image or a manifest after all, the seed stays: it could make the image again.
+    pub(super) fn undo(&self, rom: &Path, image: &Path) {
         let Some(path) = &self.generate_seed else { return };
-        if image.symlink_metadata().is_err() && std::fs::remove_file(path).is_ok() {
+        let nothing = image.symlink_metadata().is_err() && Manifest::read(rom).is_err();
+        if nothing && std::fs::remove_file(path).is_ok() {
             tell(format_args!("no ROM was made: its new seed {} is removed", path.display()));
         }
     }
