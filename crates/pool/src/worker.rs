@@ -72,8 +72,7 @@ pub(crate) fn run(shared: &Shared, me: usize) {
     }
 }
 
-/// Computes in this thread all that waits, for a pool whose threads could not be started. After an
-/// error something may still wait: the source of blocks could not be opened, or has failed.
+/// Computes in this thread all that waits, for a pool whose threads could not be started.
 pub(crate) fn run_here(shared: &Shared) -> Result<(), Error> {
     let worker = catch_unwind(AssertUnwindSafe(|| Worker::new(shared, 0)));
     let mut worker = worker.unwrap_or(Err(Error::Panicked))?;
@@ -84,12 +83,8 @@ pub(crate) fn run_here(shared: &Shared) -> Result<(), Error> {
             Err(_) => worker.reader.failed = true,
         }
     }
-    if shared.config.wipe != WipePolicy::OnDrop {
-        worker.places.iter_mut().for_each(Slot::wipe);
-    }
-    while worker.wipe_one(lock(&shared.state)).is_none() {}
     worker.release();
-    if worker.reader.failed { Err(Error::Panicked) } else { Ok(()) }
+    Ok(())
 }
 
 /// A source of blocks for one thread, if the pool reads any.
