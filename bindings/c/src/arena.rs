@@ -84,21 +84,10 @@ fn lend_kept(
     done
 }
 
-/// Kept memory of this size. If there is none, all that is kept is freed.
+/// Kept memory of this size. What is found of another size on the way is freed, and if there is
+/// none of this size, all the rest: put back, it could be missed by who frees it in between.
 fn take(size: Size) -> Option<Box<Kept>> {
-    let fitting = KEPT.iter().find_map(|place| {
-        let kept = empty(place)?;
-        if kept.size == size {
-            return Some(kept);
-        }
-        // Freed if another one has taken its place.
-        let _ = put(place, kept);
-        None
-    });
-    if fitting.is_none() {
-        free_kept();
-    }
-    fitting
+    KEPT.iter().filter_map(empty).find(|kept| kept.size == size)
 }
 
 /// Frees all that is kept; returns whether anything was.

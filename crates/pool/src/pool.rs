@@ -106,7 +106,8 @@ type Finish<T> = Box<dyn FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Error> + Send>;
 
 impl Pool {
     /// Starts the threads, and returns when all of them are ready. If the system refuses to start
-    /// even one, each call computes its items in the caller's thread before it returns.
+    /// even one, each call computes its items in the caller's thread before it returns; tasks of two
+    /// such pools must not submit to each other.
     ///
     /// # Errors
     /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter) for an invalid

@@ -83,6 +83,10 @@ pub(crate) fn run_here(shared: &Shared) -> Result<(), Error> {
             Err(_) => worker.reader.failed = true,
         }
     }
+    if shared.config.wipe == WipePolicy::WhenIdle {
+        worker.places.iter_mut().for_each(Slot::wipe);
+        while worker.wipe_one(lock(&shared.state)).is_none() {}
+    }
     worker.release();
     Ok(())
 }

@@ -115,8 +115,9 @@ impl fmt::Display for Error {
             }
             Error::OverLimit { scheme, what, value, limit } => write!(
                 f,
-                "{what} {value} of {scheme} is above the limit of {limit}: raise `limits.{what}` if \
-                 this cost is intended"
+                "{what} {value} of {scheme}, with the longest password that the policy takes, is \
+                 above the limit of {limit}: raise `limits.{what}` if this cost is intended, or lower \
+                 `limits.password`"
             ),
             Error::Unavailable { what, why } => write!(f, "{what} is unavailable: {why}"),
             Error::InUse { what, why } => write!(f, "{what} cannot be retired: {why}"),

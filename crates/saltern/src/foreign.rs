@@ -65,9 +65,18 @@ impl Foreign {
 
     /// Whether the digest of a password is that of the string, compared in constant time.
     pub(crate) fn matches(&self, password: &[u8]) -> Result<bool, Error> {
-        let computed = self.setting.compute(password)?;
+        let computed = digest(&*self.setting, password)?;
         Ok(computed.as_bytes().ct_eq(self.digest.as_bytes()).into())
     }
+}
+
+/// The digest of a password. No C string has a zero byte: what has one matches nothing that these
+/// schemes have made, and takes as long as its beginning.
+pub(crate) fn digest(setting: &dyn Setting, password: &[u8]) -> Result<Zeroizing<String>, Error> {
+    let c_string = matches!(setting.scheme(), Scheme::Bcrypt | Scheme::ShaCrypt | Scheme::Libcrypt);
+    let end = password.iter().position(|c| *c == 0).filter(|_| c_string);
+    let digest = setting.compute(&password[..end.unwrap_or(password.len())])?;
+    Ok(if end.is_some() { Zeroizing::new("*".repeat(digest.len())) } else { digest })
 }
 
 /// The setting with this text, as written between the braces of `{over=…}`.

@@ -120,7 +120,7 @@ pub(crate) fn kind(text: &str) -> Result<Kind<'_>, Error> {
         return Ok(Kind::Wrapped { inner, outer });
     }
     let of_prefix = KNOWN.iter().find(|known| text.starts_with(known.prefix));
-    let known = of_prefix.or_else(|| of_form(text));
+    let known = of_form(text).or(of_prefix);
     let known = known.ok_or(UNKNOWN)?;
     Ok(match known.scheme {
         Some(Scheme::Yescrypt | Scheme::Scrypt | Scheme::Escrypt) => Kind::Ours(known, text),
@@ -261,6 +261,8 @@ mod tests {
         }
         assert_eq!(identify(""), Ok(Kind::Empty));
         assert_eq!(identify("x"), Ok(Kind::Shadowed));
+        // Its form comes first: no prefix consists of such digits only by more than chance.
+        assert_eq!(identify("AQAAAAbcdefgh"), Ok(Kind::Foreign(&DES, "AQAAAAbcdefgh")));
         // A hash of MySQL's, which nobody has locked.
         let mysql = "*2470C0C06DEE42FD1618BBB99005ADCA2EC9D1E1";
         assert_eq!(identify(mysql), Ok(Kind::Foreign(&MYSQL, mysql)));

@@ -87,7 +87,8 @@ pub struct Update {
     /// WHERE id = … AND hash = old`): another login, or a change of the password, may have come in
     /// between.
     pub old: String,
-    /// The string to write. It is never weaker than the old one.
+    /// The string to write. It is never weaker than the old one, except under
+    /// [`Replace::Others`](crate::policy::Replace::Others).
     pub new: String,
 }
 
@@ -386,7 +387,7 @@ impl Passwords {
                 let (setting, outer) = (Arc::clone(setting), outer.clone());
                 let (inner, password) = (Arc::clone(inner), copy(password));
                 let cost = setting.cost(password.len());
-                let run = move || setting.compute(&password);
+                let run = move || foreign::digest(&*setting, &password);
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {

@@ -7,6 +7,7 @@ mod case;
 mod check;
 mod escrypt;
 mod outcome;
+mod rom;
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::PathBuf;

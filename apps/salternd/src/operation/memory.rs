@@ -6,6 +6,7 @@ use saltern::policy::{Access, RomSource, size_text};
 use saltern_rom::{GroupLimit, group_limits, is_in_memory};
 
 use super::config::Config;
+use crate::transport::HANDSHAKES;
 
 /// What the process takes beside its pool, its ROMs and its clients, and each thread of the pool.
 const PROCESS: u64 = 16 << 20;
@@ -78,7 +79,9 @@ fn needed(policy: &Policy) -> u64 {
 /// The same with everything that clients may take.
 fn at_most(policy: &Policy, config: &Config) -> u64 {
     let limits = config.limits();
-    let connections = (limits.connections * config.listen.len().max(1)) as u64;
+    let tls = config.listen.iter().filter(|listen| listen.tls().is_some()).count();
+    let connections = limits.connections * config.listen.len().max(1) + HANDSHAKES * tls;
+    let connections = connections as u64;
     // A body is read, and then decoded.
     needed(policy).saturating_add(2 * limits.bodies as u64 + connections * CONNECTION)
 }

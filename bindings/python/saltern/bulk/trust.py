@@ -29,10 +29,17 @@ UNION ALL
 SELECT 2, 'table', relname::text, relowner::regrole::text
 FROM tables WHERE relowner NOT IN (TABLE trusted)
 UNION ALL
-SELECT 3, 'trigger', relname::text,
+SELECT 3, privilege_type, relname::text,
        CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
 FROM tables, aclexplode(relacl)
-WHERE privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
+WHERE privilege_type IN ('TRIGGER', 'REFERENCES') AND grantee NOT IN (TABLE trusted)
+UNION ALL
+SELECT 4, 'own trigger', c.oid::regclass::text,
+       CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+FROM pg_class AS c, aclexplode(relacl)
+WHERE (c.oid = %(relation)s::oid
+       OR c.oid IN (SELECT relid FROM pg_partition_tree(%(relation)s::oid)))
+  AND privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
 ORDER BY 1, 3, 4 LIMIT 1
 """
 """Who is trusted: this role; superusers, who can do anything; the owner of the database; and that
@@ -92,10 +99,16 @@ def refuse_strangers(
     if found is None:
         return
     _, kind, name, role = found
-    if kind == "trigger":
+    if kind == "own trigger":
         raise Refused(
-            f"{role} may add triggers to the table {schema}.{name} of the ledger, which would run "
-            f"as this job: REVOKE TRIGGER ON {schema}.{name} FROM {role}"
+            f"{role} may add triggers to {name} while this job runs, which would run with its "
+            f"rights and see every string: REVOKE TRIGGER ON {name} FROM {role}"
+        )
+    if kind in ("TRIGGER", "REFERENCES"):
+        what = "triggers" if kind == "TRIGGER" else "foreign keys with triggers"
+        raise Refused(
+            f"{role} may add {what} to the table {schema}.{name} of the ledger, which would run "
+            f"with the rights of whoever changes it: REVOKE {kind} ON {schema}.{name} FROM {role}"
         )
     label = name if kind == "schema" else f"{schema}.{name}"
     raise Refused(

@@ -132,7 +132,7 @@ impl Setting for Plain {
     }
 
     fn cost(&self, password: usize) -> Task {
-        Task { memory: 4 << 10, work: 4096 + 16 * password as u64 }
+        Task { memory: 4 << 10, work: (password as u64).saturating_mul(16).saturating_add(4096) }
     }
 
     fn salt(&self) -> usize {

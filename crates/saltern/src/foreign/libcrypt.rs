@@ -108,6 +108,9 @@ fn shape(text: &str) -> Option<(usize, Range<usize>, Cost)> {
             (salt, usize::MAX, sun_md5(rounds)?)
         }
         ["md5", salt] | ["md5", salt, ""] => (salt, usize::MAX, sun_md5("")?),
+        [head] | [head, ""] if head.strip_prefix("md5,").is_some_and(digits) => {
+            (&head[4..], usize::MAX, sun_md5("")?)
+        }
         [head, salt] | [head, salt, ""] if head.starts_with("md5,") => {
             (salt, usize::MAX, sun_md5(head.strip_prefix("md5,")?)?)
         }

@@ -145,7 +145,10 @@ impl Setting for Pbkdf2 {
             Hash::Sha512 => (64, 2900),
         };
         let rounds = u64::from(self.rounds) * self.len.div_ceil(block) as u64;
-        Task { memory: 4 << 10, work: rounds.saturating_mul(round) + 64 * password as u64 }
+        Task {
+            memory: 4 << 10,
+            work: rounds.saturating_mul(round).saturating_add((password as u64).saturating_mul(64)),
+        }
     }
 
     fn salt(&self) -> usize {

@@ -102,7 +102,8 @@ impl Setting for ShaCrypt {
             Hash::Sha256 => (400, 6),
             Hash::Sha512 => (1600, 26),
         };
-        let rounds = (rounds + 300).saturating_mul(round + byte.saturating_mul(password));
+        let rounds =
+            (rounds + 300).saturating_mul(byte.saturating_mul(password).saturating_add(round));
         let before = password.saturating_mul(password).saturating_mul(byte);
         Task { memory: 4 << 10, work: rounds.saturating_add(before) }
     }

@@ -137,11 +137,12 @@ impl Census {
         self.refused += u64::from(refused);
         let Some(hash) = &stored.hash else { return };
         *self.schemes.entry(hash.scheme()).or_default() += 1;
-        let reasons = site.target.reasons(hash);
+        let mut reasons = site.target.reasons(hash);
+        reasons.scheme |= !site.policy.schemes.contains(&hash.scheme());
         self.wrapped += u64::from(matches!(hash, Hash::Wrapped(..)));
         self.outdated += u64::from(reasons.any());
         self.needs_login += u64::from(reasons.needs_password());
-        self.kept += u64::from(site.target.keeps(hash));
+        self.kept += u64::from(!refused && site.target.keeps(hash));
         self.below_floor += u64::from(reasons.floor);
         self.needs_rekey += u64::from(reasons.key);
         self.needs_wrap += u64::from(matches!(hash, Hash::Foreign(_)));

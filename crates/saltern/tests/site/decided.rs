@@ -1,10 +1,10 @@
 //! What a policy decides alike at logins, in a census, for wrapping and for decoys.
 
-use saltern::policy::{DecoyCost, Params, Replace};
+use saltern::policy::{DecoyCost, Limits, Params, Replace, Scheme};
 use saltern::table::{Census, Table};
 use saltern::{ErrorKind, Outcome, Passwords, Policy};
 
-use super::logins::cheap;
+use super::logins::{OLD, cheap};
 
 /// The kind of error of a login, or its outcome.
 fn login(passwords: &Passwords, password: &str, stored: &str) -> Result<Outcome, ErrorKind> {
@@ -36,6 +36,33 @@ fn one_length_decides_whether_a_string_is_too_expensive() {
         let prepared = saltern::Prepared::new(policy.clone()).unwrap();
         assert_eq!(prepared.can_verify(&near).is_ok(), admitted);
     }
+}
+
+/// Whatever a policy allows, a cost is a number.
+#[test]
+fn no_limit_is_too_large_to_be_counted_with() {
+    let mut policy = cheap();
+    policy.limits = Limits::unlimited();
+    policy.pool.memory = u64::MAX;
+    let table = Table::open(&policy).unwrap();
+    let mut census = Census::default();
+    for (stored, _) in OLD {
+        table.count(stored, &mut census).unwrap();
+    }
+    assert_eq!((census.accounts, census.refused), (OLD.len() as u64, 0));
+}
+
+/// What a login refuses it does not keep, and a census says of a string what `needs_rehash` says.
+#[test]
+fn a_census_agrees_with_what_is_said_of_each_string() {
+    let mut policy = cheap();
+    (policy.params, policy.floor) = (Params::yescrypt(16, 8), Params::yescrypt(16, 8));
+    policy.schemes.retain(|scheme| *scheme != Scheme::Bcrypt);
+    let (table, mut census) = (Table::open(&policy).unwrap(), Census::default());
+    table.count(OLD[0].0, &mut census).unwrap();
+    assert_eq!(table.needs_rehash(OLD[0].0).unwrap().words(), ["scheme"]);
+    assert_eq!((census.refused, census.kept), (1, 0));
+    assert_eq!((census.outdated, census.needs_login), (1, 1));
 }
 
 /// A string of another scheme that is stronger than new ones is kept, and that is said; under

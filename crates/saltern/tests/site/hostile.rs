@@ -8,6 +8,7 @@ use saltern::table::{Census, Table};
 use saltern::{ErrorKind, Outcome, Passwords};
 use saltern_pool::task::Task;
 use saltern_pool::{OneTicket, Terms};
+use saltern_yescrypt::params::Syntax;
 
 use super::logins::{OLD, cheap, kept, key};
 
@@ -297,6 +298,17 @@ fn a_password_and_a_deadline_do_not_tell_accounts_apart() {
     let libcrypt = "$sha1$4$saltsalt$............................";
     for stored in accounts.into_iter().chain([Some(libcrypt)]) {
         let outcome = longer.verify("account", "x".repeat(600), stored).wait();
+        let expected = if stored == Some("!") { Outcome::Locked } else { Outcome::Mismatch };
+        assert_eq!(outcome, Ok(expected), "{stored:?}");
+    }
+    // With the wide syntax a zero byte is one like others; C strings are of no such password.
+    let mut policy = cheap();
+    policy.limits.syntax = Syntax::Wide;
+    let wide = Passwords::new(policy).unwrap();
+    let wrapped_bcrypt = wide.wrap(OLD[0].0).wait().unwrap().unwrap();
+    let more = [Some(OLD[9].0), Some(libcrypt), Some(&*wrapped_bcrypt)];
+    for stored in accounts.into_iter().chain(more) {
+        let outcome = wide.verify("account", "password\0", stored).wait();
         let expected = if stored == Some("!") { Outcome::Locked } else { Outcome::Mismatch };
         assert_eq!(outcome, Ok(expected), "{stored:?}");
     }

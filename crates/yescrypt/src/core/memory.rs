@@ -93,8 +93,7 @@ pub enum Pages {
     /// The system's default: 4 KiB on most machines.
     Standard,
     /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which
-    /// take 2 MiB more of the address space for a moment, to be aligned; where a limit forbids that
-    /// they are not. The system may grant the request at once, later or never. Only on Linux and
+    /// are aligned to them where the system has such a place. The system may grant the request at once, later or never. Only on Linux and
     /// with the feature `os`; elsewhere the same as [`Pages::Standard`].
     #[default]
     Huge,
@@ -106,9 +105,6 @@ const HUGE: usize = 2 << 20;
 /// The alignment of smaller memory: with blocks that begin at a page, no block of up to 4 KiB spans
 /// two pages.
 const PAGE: usize = 4096;
-
-/// Whole pages, whatever their size on this system.
-const WHOLE: usize = 64 << 10;
 
 /// The smallest arena for which they are requested. Below this they save nothing measurable.
 const MIN_HUGE: usize = 4 * HUGE;
@@ -122,7 +118,7 @@ impl Arena {
     pub(crate) fn bytes_for(len: usize, pages: Pages) -> Option<usize> {
         let bytes = len.checked_mul(SubBlock::BYTES)?;
         if Self::align(len, pages) == HUGE {
-            return bytes.checked_next_multiple_of(WHOLE);
+            return bytes.checked_next_multiple_of(PAGE);
         }
         bytes.checked_add(PAGE.saturating_sub(ALIGN))
     }

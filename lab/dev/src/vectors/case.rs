@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::blake2;
 use super::outcome::{Answer, Bytes};
-use super::{blake2, escrypt};
 
 /// A case of any kind: the inputs of its own kind are there, the others are at their defaults.
 #[derive(Default, Deserialize)]
@@ -24,6 +24,8 @@ pub(super) struct Case {
     pub(super) flags: u64,
     #[serde(rename = "N")]
     pub(super) n: u64,
+    #[serde(rename = "N_log2")]
+    pub(super) log2_n: u64,
     pub(super) r: u64,
     pub(super) p: u64,
     pub(super) t: u64,
@@ -34,6 +36,8 @@ pub(super) struct Case {
     pub(super) dk_len: u64,
     pub(super) cost: u64,
     pub(super) buflen: Option<u64>,
+    pub(super) digest_len: u64,
+    pub(super) mask: u32,
 
     pub(super) prefix: String,
     pub(super) setting: Option<String>,
@@ -49,16 +53,15 @@ pub(super) struct Case {
     /// The inputs of a kind of BLAKE2, which shares names with the others but not their defaults.
     #[serde(skip)]
     pub(super) blake2: Option<blake2::Inputs>,
-    /// The inputs of a kind of escrypt 0.5, whose ROMs and constants are others.
-    #[serde(skip)]
-    pub(super) escrypt: Option<escrypt::Inputs>,
     /// The result that the file states.
     #[serde(skip)]
     pub(super) expected: Answer,
 }
 
-/// Constants of pwxform and Salsa20 that take the place of those in the flags word.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+/// Constants of pwxform and Salsa20 that take the place of those in the flags word; and those of a
+/// rebuilt reference of escrypt.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub(super) struct Constants {
     #[serde(rename = "PWXrounds")]
     pub(super) rounds: u32,
@@ -70,38 +73,38 @@ pub(super) struct Constants {
     pub(super) sbox_bytes: u32,
     pub(super) salsa_main: u32,
     pub(super) salsa_pwx: u32,
+    #[serde(rename = "S_BITS")]
+    pub(super) bits: u32,
+    #[serde(rename = "S_SIMD")]
+    pub(super) simd: u32,
+    #[serde(rename = "S_P")]
+    pub(super) groups: u32,
+    #[serde(rename = "S_ROUNDS")]
+    pub(super) s_rounds: u32,
+    pub(super) salsa: u32,
 }
 
 /// Inputs of a ROM initialisation.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub(super) struct RomCase {
     pub(super) seed: Bytes,
     pub(super) flags: u64,
     #[serde(rename = "NROM")]
     pub(super) nrom: u64,
+    /// In the place of NROM in escrypt.
+    #[serde(rename = "N")]
+    pub(super) n: u64,
     pub(super) r: u64,
     pub(super) p: u64,
     pub(super) t: u64,
-}
-
-/// What all kinds have.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Head {
-    id: Value,
-    kind: String,
+    pub(super) digest_len: u64,
 }
 
 impl Case {
     /// Read a line.
     pub(super) fn parse(line: &[u8]) -> serde_json::Result<Case> {
-        let Head { id, kind } = serde_json::from_slice(line)?;
-        let mut case = Case { id, kind, ..Case::default() };
-        if escrypt::is_kind(case.base_kind().0) {
-            case.escrypt = Some(serde_json::from_slice(line)?);
-        } else {
-            case = serde_json::from_slice(line)?;
-        }
+        let mut case: Case = serde_json::from_slice(line)?;
         // The result stands among the inputs. Read apart from them, it cannot be taken for one.
         if !case.is_header() {
             case.expected = serde_json::from_slice(line)?;
@@ -130,6 +133,11 @@ impl Case {
         }
     }
 
+    /// Whether this is of escrypt 0.5.
+    pub(super) fn is_escrypt(&self) -> bool {
+        self.base_kind().0.ends_with("05")
+    }
+
     /// The setting of a `crypt` case.
     pub(super) fn setting(&self) -> &[u8] {
         let hex = self.setting_hex.as_ref().map(|bytes| &bytes.0[..]);
@@ -139,7 +147,7 @@ impl Case {
 
     /// The ROM that a `rom` case is about.
     pub(super) fn as_rom(&self) -> RomCase {
-        let seed = self.seed.clone();
-        RomCase { seed, flags: self.flags, nrom: self.nrom, r: self.r, p: self.p, t: self.t }
+        let Case { flags, nrom, n, r, p, t, digest_len, .. } = *self;
+        RomCase { seed: self.seed.clone(), flags, nrom, n, r, p, t, digest_len }
     }
 }

@@ -60,28 +60,31 @@ mod system {
     /// Mappings begin at a page, of 4 KiB or more.
     pub(in super::super) const ALIGN: usize = 4096;
 
-    /// With a larger alignment the bytes are whole pages. More is mapped, and what is before and
-    /// after them is given back; where there is no room for more, the alignment is left out.
+    /// With a larger alignment, the bytes are mapped again at the next address below that has it.
+    /// That is a wish: where it is taken they are somewhere else. At no time is more mapped than
+    /// these bytes, which is all that a limit on memory may allow.
     pub(super) fn take(bytes: usize, align: usize) -> Option<NonNull<u8>> {
         if align <= ALIGN {
             return map(bytes);
         }
-        let Some(first) = bytes.checked_add(align).and_then(map) else { return map(bytes) };
-        let before = first.align_offset(align);
-        // SAFETY: the mapping has `align` bytes more than these, and the offset is smaller.
-        let (start, end) = unsafe { (first.add(before), first.add(before + bytes)) };
-        // SAFETY: the two ends of the mapping, of whole pages, to which nothing refers.
-        unsafe {
-            give_back(first, before);
-            give_back(end, align - before);
+        let first = map(bytes)?;
+        let over = first.addr().get() % align;
+        if over == 0 {
+            return Some(first);
         }
-        Some(start)
+        // SAFETY: the mapping made just now, to which nothing refers.
+        unsafe { give_back(first, bytes) };
+        map_at(first.as_ptr().wrapping_sub(over).cast(), bytes)
     }
 
     fn map(bytes: usize) -> Option<NonNull<u8>> {
+        map_at(null_mut(), bytes)
+    }
+
+    fn map_at(hint: *mut core::ffi::c_void, bytes: usize) -> Option<NonNull<u8>> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the system's choice touches nothing that exists.
-        let start = unsafe { mmap_anonymous(null_mut(), bytes, access, MapFlags::PRIVATE) };
+        let start = unsafe { mmap_anonymous(hint, bytes, access, MapFlags::PRIVATE) };
         NonNull::new(start.ok()?.cast())
     }
 
