@@ -129,6 +129,15 @@ LEDGERS = {
         "GRANT TRIGGER ON saltern_bulk.ranges TO public",
         "PUBLIC may add triggers to the table saltern_bulk.ranges",
     ),
+    "the right to references": (
+        f"CREATE SCHEMA saltern_bulk; {LEDGER}{RIGHTS}"
+        "GRANT REFERENCES ON saltern_bulk.jobs TO mallory",
+        "REVOKE REFERENCES ON saltern_bulk.jobs FROM mallory",
+    ),
+    "the right to triggers of the table": (
+        "GRANT TRIGGER ON public.users TO mallory",
+        "mallory may add triggers to public.users while this job runs",
+    ),
 }
 
 # What is different in a ledger of the superuser, and what is named.
