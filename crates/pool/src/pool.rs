@@ -105,9 +105,8 @@ struct Prepared<T> {
 type Finish<T> = Box<dyn FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Error> + Send>;
 
 impl Pool {
-    /// Starts the threads, and returns when all of them are ready. If the system refuses to start
-    /// even one, each call computes its items in the caller's thread before it returns; tasks of two
-    /// such pools must not submit to each other.
+    /// Starts the threads, and returns when all are ready. If the system starts none, each call
+    /// computes in the caller's thread; tasks of two such pools must not submit to each other.
     ///
     /// # Errors
     /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter) for an invalid

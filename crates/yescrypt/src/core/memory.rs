@@ -92,9 +92,10 @@ pub(crate) struct Arena {
 pub enum Pages {
     /// The system's default: 4 KiB on most machines.
     Standard,
-    /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which
-    /// are aligned to them where the system has such a place. The system may grant the request at once, later or never. Only on Linux and
-    /// with the feature `os`; elsewhere the same as [`Pages::Standard`].
+    /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which are
+    /// aligned to them where the system has such a place. The system may grant the request at once,
+    /// later or never. Only on Linux and with the feature `os`; elsewhere the same as
+    /// [`Pages::Standard`].
     #[default]
     Huge,
 }
