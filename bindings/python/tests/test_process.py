@@ -137,7 +137,8 @@ assert hasher.verify(hasher.hash(PASSWORD), PASSWORD)
 print(time.monotonic() - began)
 """)
     interrupted, answered = map(float, out.split())
-    assert 0.4 < interrupted < 2 and answered < 3
+    # The whole batch would take minutes.
+    assert 0.4 < interrupted <= answered < 60
 
 
 def test_ctrl_c_ends_a_batch_of_items_that_fail_at_once(run):

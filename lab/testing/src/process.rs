@@ -34,7 +34,7 @@ pub fn find(process: u32, wanted: &[&[u8]]) -> std::io::Result<(Vec<String>, usi
         let mut bytes = vec![0; usize::try_from(end - start).unwrap()];
         // Some of the kernel's own cannot be read.
         let length = memory.read_at(&mut bytes, start).unwrap_or(0);
-        let is = |wanted: &&[u8]| bytes[..length].windows(wanted.len()).any(|part| part == *wanted);
+        let is = |wanted: &&[u8]| memchr::memmem::find(&bytes[..length], wanted).is_some();
         if wanted.iter().any(is) {
             found.push(map.to_owned());
         }

@@ -300,7 +300,7 @@ impl Daemon {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < Duration::from_secs(10), "it has not ended: {}", self.said());
+            assert!(start.elapsed() < Duration::from_secs(60), "it has not ended: {}", self.said());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -348,7 +348,7 @@ fn command(folder: &Path) -> Command {
 pub(crate) fn until(mut is: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is() {
-        assert!(start.elapsed() < Duration::from_secs(10), "it has not come to that");
+        assert!(start.elapsed() < Duration::from_secs(60), "it has not come to that");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
