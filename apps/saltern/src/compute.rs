@@ -16,7 +16,7 @@ use crate::output::warn;
 /// Many hashes at once.
 pub(crate) struct Many {
     hasher: Arc<Hasher>,
-    pool: Pool,
+    pub(crate) pool: Pool,
     roms: OpenRoms,
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -108,19 +108,24 @@ impl EntryArgs {
             let stored = stored.ok_or_else(|| "the string is not UTF-8".to_owned());
             return Ok(vec![Entry { line: None, user: None, stored }]);
         };
-        let context = || format!("cannot read {}", path.display());
-        let file = if self.takes_stdin() { streams::stdin() } else { File::open(path) };
-        let file = BufReader::new(file.with_context(context)?);
+        let from_stdin = self.takes_stdin();
+        let name = if from_stdin { "standard input".into() } else { path.to_string_lossy() };
+        let context = || format!("cannot read {name}");
+        let file = if from_stdin { streams::stdin() } else { File::open(path) };
+        let mut file = BufReader::new(file.with_context(context)?);
+        if file.fill_buf().with_context(context)?.is_empty() {
+            return Err(streams::is_empty(name));
+        }
         let format = self.lines.format();
         let entries = rows(file, &format).map(|row| row.map(Entry::from));
         let mut entries = entries.collect::<io::Result<Vec<_>>>().with_context(context)?;
         if entries.is_empty() {
-            bail!("{} has no lines with strings", path.display());
+            bail!("{name} has no lines with strings");
         }
         if let Some(user) = &self.user {
             entries.retain(|entry| entry.user.as_deref() == Some(user.as_encoded_bytes()));
             if entries.is_empty() {
-                bail!("{} has no line for user {}", path.display(), user.display());
+                bail!("{name} has no line for user {}", user.display());
             }
         }
         if let [Entry { line, user: None, .. }] = &mut entries[..] {

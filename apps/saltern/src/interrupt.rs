@@ -2,13 +2,18 @@
 //! status shows the signal.
 
 use std::fmt;
+use std::fs::File;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+
+/// How long to wait for input before checking for signals, and updating a progress line.
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// The number of the signal that arrived, or 0.
 pub(crate) struct Interrupt(Arc<AtomicUsize>);
@@ -50,6 +55,22 @@ impl Interrupt {
             signal => Err(Ended { signal, left: left() }.into()),
         }
     }
+}
+
+/// Whether there is something to read, or an error to report, within [`LOOK`].
+#[cfg(unix)]
+pub(crate) fn readable(file: &File) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let time = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+    match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&time)) {
+        Ok(ready) => ready > 0,
+        Err(error) => error != rustix::io::Errno::INTR,
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn readable(_: &File) -> bool {
+    true
 }
 
 impl Ended {

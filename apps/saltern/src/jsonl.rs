@@ -10,9 +10,10 @@ mod input;
 mod pending;
 mod request;
 
+use std::fs::File;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -29,6 +30,7 @@ use self::pending::{Answer, Pending};
 use self::request::Request;
 use crate::compute::Many;
 use crate::crypt3;
+use crate::number::number;
 use crate::output::warn;
 use crate::password::EMPTY;
 use crate::protection::Protection;
@@ -61,11 +63,11 @@ pub(crate) struct JsonlArgs {
     /// A line's own `timeout_ms` takes precedence. A line that cannot be ready in time, at the
     /// speed measured so far, is refused at once. A hash that has begun is computed to its end, but
     /// its result is discarded.
-    #[arg(long, value_name = "MS", requires = "jsonl")]
+    #[arg(long, value_name = "MS", requires = "jsonl", value_parser = number(0..=u64::MAX))]
     deadline: Option<u64>,
 
     /// Number of threads (default: one per processor)
-    #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "policy", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "policy", value_parser = number(1..=1024_u16))]
     threads: Option<u16>,
 
     /// Memory limit for all threads together
@@ -74,7 +76,8 @@ pub(crate) struct JsonlArgs {
         value_name = "MIB",
         requires = "jsonl",
         conflicts_with = "policy",
-        default_value_t = 2048
+        default_value_t = 2048,
+        value_parser = number(0..=u32::MAX)
     )]
     memory: u32,
 }
@@ -158,16 +161,23 @@ enum Message {
 pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
     let (computer, passwords) = task.computers();
+    warn(computer.as_ref().and_then(|computer| computer.pool.note()));
     // Damage that no hash has read yet is reported, too.
     let _watch = computer.as_ref().map(|computer| computer.watch());
-    let reader = Reader { task, deadline: args.deadline.map(Duration::from_millis) };
+    let mut reader = Reader::new(task, args.deadline)?;
     let answers = Answers::new(args.unordered);
+    let (give, take) = channel::<Reader>();
+    let read = move || take.recv().map(|reader| reader.read(&sender));
     // It is not joined: when output fails, the program ends without waiting for more input.
-    std::thread::Builder::new()
-        .name("reader".to_owned())
-        .spawn(move || reader.read(&sender))
-        .context("cannot start a thread for standard input")?;
-    let tally = answers.run(&receiver);
+    let tally = match std::thread::Builder::new().name("reader".to_owned()).spawn(read) {
+        Ok(_) => {
+            // If it has failed, that is what the answers end with.
+            let _ = give.send(reader);
+            answers.run(&receiver)
+        }
+        // One line after the other where the system allows no further thread.
+        Err(_) => answers.run_here(|| reader.next()),
+    };
     warn(passwords.as_ref().map(Passwords::damaged_roms).unwrap_or_default());
     // Dropped only after all tickets have been processed.
     drop((computer, passwords));
@@ -182,38 +192,70 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
 struct Reader {
     task: Task,
     deadline: Option<Duration>,
+    lines: Lines<WipedReader<File>>,
+    text: Zeroizing<Vec<u8>>,
+    /// Whether there was a line that is not blank.
+    any: bool,
 }
 
 impl Reader {
+    fn new(task: Task, deadline: Option<u64>) -> anyhow::Result<Self> {
+        let stdin = streams::stdin().context("cannot read standard input")?;
+        let lines = Lines::new(WipedReader::new(stdin), MAX_LINE);
+        let text = Zeroizing::new(Vec::with_capacity(MAX_LINE + 1));
+        let deadline = deadline.map(Duration::from_millis);
+        Ok(Reader { task, deadline, lines, text, any: false })
+    }
+
     /// Ends with the input, or when nobody needs the answers any more.
-    fn read(self, sender: &SyncSender<Message>) {
-        let mut text = Zeroizing::new(Vec::with_capacity(MAX_LINE + 1));
-        let end = (|| {
-            let stdin = streams::stdin().context("cannot read standard input")?;
-            let mut lines = Lines::new(WipedReader::new(stdin), MAX_LINE);
-            while let Some(piece) = lines.next(&mut text).context("cannot read standard input")? {
-                let number = lines.number();
-                let line = match piece {
-                    Piece::Whole if text.trim_ascii().is_empty() => None,
-                    Piece::Whole => Some(self.line(number, &text)),
-                    Piece::Start => {
-                        let error = format!("the line is longer than {MAX_LINE} bytes");
-                        Some(Line::refused(number, None, error))
+    fn read(mut self, sender: &SyncSender<Message>) {
+        let end = loop {
+            match self.next() {
+                Ok(Some(line)) => {
+                    if sender.send(Message::Line(line)).is_err() {
+                        break Ok(());
                     }
-                    Piece::Rest => None,
-                };
-                // Wiped now, not only when the next one arrives.
-                text.zeroize();
-                if line.is_some_and(|line| sender.send(Message::Line(line)).is_err()) {
-                    break;
                 }
+                end => break end.map(drop),
             }
-            Ok(())
-        })();
+        };
         // Its keys are wiped before the program can end.
         drop(self);
         // It does not matter if the receiver is gone.
         let _ = sender.send(Message::End(end));
+    }
+
+    /// The next line that is not blank, submitted; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The input cannot be read, or there is no such line in it.
+    fn next(&mut self) -> anyhow::Result<Option<Line>> {
+        while let Some(piece) =
+            self.lines.next(&mut self.text).context("cannot read standard input")?
+        {
+            let number = self.lines.number();
+            let line = match piece {
+                Piece::Whole if self.text.trim_ascii().is_empty() => None,
+                Piece::Whole => Some(self.line(number, &self.text)),
+                Piece::Start => {
+                    let error = format!("the line is longer than {MAX_LINE} bytes");
+                    Some(Line::refused(number, None, error))
+                }
+                Piece::Rest => None,
+            };
+            // Wiped now, not only when the next one arrives.
+            self.text.zeroize();
+            self.any |= line.is_some();
+            if line.is_some() {
+                return Ok(line);
+            }
+        }
+        match self.lines.number() {
+            _ if self.any => Ok(None),
+            0 => Err(streams::is_empty("standard input")),
+            _ => bail!("standard input holds no line with a request, only blank ones"),
+        }
     }
 
     fn line(&self, number: u64, text: &[u8]) -> Line {

@@ -7,6 +7,8 @@ use saltern_yescrypt::{
     params::{FlavorPolicy, Syntax},
 };
 
+use crate::number::number;
+
 /// Longest password with `--beyond-crypt3`, in bytes.
 const WIDE_PASSWORD: usize = 4096;
 
@@ -18,11 +20,21 @@ const SERVER: Limits = Limits::server();
 #[command(next_help_heading = "Computation")]
 pub(crate) struct LimitArgs {
     /// Refuse hashes that need more memory than this
-    #[arg(long, value_name = "MIB", default_value_t = (SERVER.max_memory >> 20) as u32)]
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = (SERVER.max_memory >> 20) as u32,
+        value_parser = number(0..=u32::MAX)
+    )]
     max_memory: u32,
 
     /// Refuse hashes that cost more than mixing this many GiB (one core mixes about 2 GiB a second)
-    #[arg(long, value_name = "GIB", default_value_t = (SERVER.max_work >> 30) as u32)]
+    #[arg(
+        long,
+        value_name = "GIB",
+        default_value_t = (SERVER.max_work >> 30) as u32,
+        value_parser = number(0..=u32::MAX)
+    )]
     max_work: u32,
 
     /// Accept what crypt(3) refuses: any flavour, salt and p, longer strings and passwords

@@ -22,6 +22,7 @@ mod jsonl;
 mod key;
 mod limits;
 mod new_file;
+mod number;
 mod output;
 mod password;
 mod policy;

@@ -31,6 +31,8 @@ fn told(path: &Path, what: &str, written: Result<(), Error>) -> anyhow::Result<(
     let path = path.display();
     match written {
         Err(Error::Exists { .. }) => Err(anyhow!("{path} exists, and {what} is never overwritten")),
+        // It says so itself.
+        Err(error @ Error::Io { action: "write", .. }) => Err(error.into()),
         written => written.with_context(|| format!("cannot write {path}")),
     }
 }

@@ -41,6 +41,7 @@ pub(crate) fn table(policy: &Policy) -> anyhow::Result<Table> {
 pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
     let passwords = Passwords::new(policy)?;
     warn(passwords.notes());
+    warn(passwords.pool().note());
     Ok(passwords)
 }
 

@@ -4,8 +4,11 @@
 #[cfg(target_os = "linux")]
 mod closed;
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Write};
+
+use anyhow::anyhow;
 
 /// Standard input without the library's buffer, which would not be wiped.
 ///
@@ -24,6 +27,11 @@ pub(crate) fn stdin() -> io::Result<File> {
 pub(crate) fn stdin() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
+/// The error for an input without a single byte, which must not look like one that is in order.
+pub(crate) fn is_empty(name: impl Display) -> anyhow::Error {
+    anyhow!("{name} is empty: what should have written it may have failed")
 }
 
 /// Standard output without the library's buffer: what a call has accepted is written.

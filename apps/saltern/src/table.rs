@@ -8,19 +8,17 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use saltern::table::{Entry, Format, Report, each_line};
 use saltern::{Error, Ticket};
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, LOOK, readable};
+use crate::number::{FROM_ONE, number};
 use crate::output::tell;
 use crate::progress::Progress;
 use crate::streams;
-
-/// How long to wait for input before checking signals and updating the progress line.
-const REDRAW: Duration = Duration::from_millis(100);
 
 /// Bytes that are read or written at once.
 const BUFFER: usize = 64 << 10;
@@ -36,7 +34,8 @@ object with the string under `hash`. `{CRYPT}` before a string, and the
 empty fields, and objects in which `hash` is missing or null hold no
 string. If there is a string elsewhere in such a line, the line is bad,
 so that no account is skipped; lines of more than 64 KiB are bad as well.
-An input in which no line holds a string is an error."
+An empty input is an error, and so is one in which no line holds a
+string: the program that should have written it may have failed."
     };
 }
 pub(crate) use lines_help;
@@ -46,7 +45,7 @@ pub(crate) use lines_help;
 #[command(next_help_heading = "Lines")]
 pub(crate) struct LineArgs {
     /// The string is this field of each line; fields are separated by colons and counted from 1
-    #[arg(long, value_name = "N", conflicts_with = "json_key")]
+    #[arg(long, value_name = "N", conflicts_with = "json_key", value_parser = number(FROM_ONE))]
     field: Option<NonZero<u16>>,
 
     /// The string is the value of this key of the JSON object in each line
@@ -87,7 +86,7 @@ impl LineArgs {
             format!("the first {} lines are written{part}; {} were read", output.lines, input.lines)
         };
         match result {
-            Ok(report) => Ok(report),
+            Ok(report) => some(report),
             Err(error) if output.failed => {
                 bail!("cannot write to standard output: {error}; {}", written())
             }
@@ -116,23 +115,28 @@ impl LineArgs {
         };
         let result = input.run(io::sink(), &self.format(), operation, ToString::to_string);
         done?;
-        result.or_else(|error| {
+        let report = result.or_else(|error| {
             let read = || format!("{} lines were read", input.lines);
             input.interrupt.check(read)?;
             bail!("cannot read standard input: {error}; {}", read())
-        })
+        })?;
+        some(report)
     }
 }
 
-/// Reports an input without any string, which is an error: whatever should have written it has
-/// failed, or the strings are not in the expected place.
+/// The report of an input that has at least one line.
+fn some(report: Report) -> anyhow::Result<Report> {
+    if report.lines > 0 { Ok(report) } else { Err(streams::is_empty("standard input")) }
+}
+
+/// Reports an input in which no line holds a string, which is an error: the strings are not in the
+/// expected place.
 pub(crate) fn is_without_strings(report: &Report) -> bool {
-    if report.lines == 0 {
-        tell("standard input is empty: no stored string was read");
-    } else if report.others == report.lines {
+    let nothing = report.others == report.lines;
+    if nothing {
         tell("no line holds a stored string: give --field or --json-key to say where it is");
     }
-    report.others == report.lines
+    nothing
 }
 
 /// Prints the counts at the end, and returns the exit status: bad lines are errors.
@@ -208,7 +212,7 @@ impl Input {
             if self.interrupt.came() || self.stop.get() {
                 return Err(io::Error::other("interrupted"));
             }
-            if self.shown.elapsed() >= REDRAW {
+            if self.shown.elapsed() >= LOOK {
                 self.progress.show();
                 self.shown = Instant::now();
             }
@@ -233,22 +237,6 @@ fn is_one_file(one: &File, other: &File) -> bool {
 #[cfg(not(unix))]
 fn is_one_file(_: &File, _: &File) -> bool {
     false
-}
-
-/// Whether there is something to read, or an error to report, within [`REDRAW`].
-#[cfg(unix)]
-fn readable(file: &File) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let time = Timespec { tv_sec: 0, tv_nsec: REDRAW.subsec_nanos().into() };
-    match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&time)) {
-        Ok(ready) => ready > 0,
-        Err(error) => error != rustix::io::Errno::INTR,
-    }
-}
-
-#[cfg(not(unix))]
-fn readable(_: &File) -> bool {
-    true
 }
 
 impl BufRead for Input {

@@ -59,13 +59,6 @@ pub enum Error {
     Source(Fault),
     /// This process was forked from the one that made the pool: make another pool here.
     Forked,
-    /// Only some of the threads could be started.
-    NoThread {
-        /// How many were started.
-        started: usize,
-        /// How many there were to be.
-        wanted: usize,
-    },
     /// The computation panicked: a defect in this library or in the code that reads ROMs for it.
     Panicked,
 }
@@ -128,11 +121,6 @@ impl fmt::Display for Error {
             Error::Forked => f.write_str(
                 "this pool belongs to the parent process: create a pool after forking, not before",
             ),
-            Error::NoThread { started, wanted } => write!(
-                f,
-                "only {started} of {wanted} threads could be started: set the number of threads to \
-                 {started}, or raise the limit on processes (ulimit -u, TasksMax)"
-            ),
             Error::Panicked => f.write_str("the computation panicked: please report this"),
         }
     }
@@ -159,7 +147,7 @@ impl Error {
             Error::Overloaded { .. } | Error::TooLate { .. } => ErrorKind::Overloaded,
             Error::Expired | Error::Cancelled => ErrorKind::Overloaded,
             Error::RomUnavailable { .. } | Error::Source(_) => ErrorKind::Unavailable,
-            Error::Forked | Error::NoThread { .. } | Error::Panicked => ErrorKind::Internal,
+            Error::Forked | Error::Panicked => ErrorKind::Internal,
         }
     }
 }

@@ -28,7 +28,6 @@ pub mod hazmat {
     pub use crate::process::Process;
 }
 mod ledger;
-mod own;
 mod pages;
 mod pool;
 mod process;

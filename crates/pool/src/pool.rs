@@ -1,5 +1,7 @@
 //! The pool: submissions and queries.
 
+mod threads;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -18,7 +20,7 @@ use crate::stats::PoolStats;
 use crate::task::Task;
 use crate::terms::Terms;
 use crate::ticket::{Answer, Answers, BatchTicket, OneTicket, Ticket};
-use crate::{flight::Layout, own, pages, worker};
+use crate::{flight::Layout, pages};
 
 /// Threads that compute hashes within a memory budget, in the order of their deadlines.
 ///
@@ -89,8 +91,8 @@ use crate::{flight::Layout, own, pages, worker};
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Held by the caller who computes, if no thread could be started.
-    here: Mutex<()>,
+    /// As it was requested.
+    config: PoolConfig,
 }
 
 /// An item that its hasher admits, and the function that turns its bytes into an answer.
@@ -105,44 +107,6 @@ struct Prepared<T> {
 type Finish<T> = Box<dyn FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Error> + Send>;
 
 impl Pool {
-    /// Starts the threads, and returns when all are ready. If the system starts none, each call
-    /// computes in the caller's thread; tasks of two such pools must not submit to each other.
-    ///
-    /// # Errors
-    /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter) for an invalid
-    /// configuration; [`Error::OverBudget`] if [`PoolConfig::prepare`] does not fit into the
-    /// budget, and [`OutOfMemory`](saltern_yescrypt::Error::OutOfMemory) if that memory cannot be
-    /// allocated; [`Error::Source`] if ROMs cannot be read as configured; [`Error::NoThread`].
-    pub fn new(config: PoolConfig) -> Result<Self, Error> {
-        config.check()?;
-        let shared = Arc::new(Shared::new(config));
-        let mut pool = Pool { shared, threads: Vec::new(), here: Mutex::default() };
-        let wanted = pool.shared.config.threads;
-        for me in 0..wanted {
-            let shared = Arc::clone(&pool.shared);
-            let thread = std::thread::Builder::new().name(format!("saltern-{me}"));
-            let thread = thread.spawn(move || {
-                own::enter(&shared, me);
-                worker::run(&shared, me);
-            });
-            match thread {
-                Ok(thread) => pool.threads.push(thread),
-                Err(_) if me == 0 => return Ok(pool),
-                Err(_) => return Err(Error::NoThread { started: me, wanted }),
-            }
-        }
-        pool.shared.await_ready().map(|()| pool)
-    }
-
-    /// Puts items into the queue. Without threads they are computed here and now.
-    fn enqueue(&self, terms: Terms, items: Vec<Submission>) -> Result<u64, Error> {
-        let batch = self.shared.submit(terms, items)?;
-        if self.threads.is_empty() {
-            own::compute_here(&self.shared, &self.here);
-        }
-        Ok(batch)
-    }
-
     /// Hashes passwords with random salts of 16 bytes into strings, like [`Hasher::hash`].
     ///
     /// # Errors
@@ -326,7 +290,10 @@ impl Pool {
     /// In a forked process the statistics are empty.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
-        if self.shared.forked() { PoolStats::default() } else { self.shared.stats() }
+        if self.shared.forked() {
+            return PoolStats::default();
+        }
+        PoolStats { threads: self.threads.len(), ..self.shared.stats() }
     }
 
     /// Whether this process was forked from the one that made the pool: every call then returns
@@ -336,10 +303,10 @@ impl Pool {
         self.shared.forked()
     }
 
-    /// The configuration.
+    /// The configuration that was requested.
     #[must_use]
     pub fn config(&self) -> &PoolConfig {
-        &self.shared.config
+        &self.config
     }
 
     /// Bytes of the arenas that lie on transparent huge pages now, as reported by the system. This
@@ -461,23 +428,6 @@ fn queued<T: Send + 'static>(
         answers.put(index, answer.unwrap_or(Err(Error::Panicked)));
     };
     (shape, Item::new(password, salt, needs_rom_check, Box::new(reply)))
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        if self.shared.forked() {
-            // There is nothing to wait for, and the handles refer to threads of another process.
-            std::mem::forget(std::mem::take(&mut self.threads));
-            return;
-        }
-        self.shared.close();
-        for (me, thread) in self.threads.drain(..).enumerate() {
-            // A future's waker runs in a thread of the pool, and may hold the last reference to it.
-            if !own::is(&self.shared, me) {
-                let _ = thread.join();
-            }
-        }
-    }
 }
 
 impl fmt::Debug for Pool {

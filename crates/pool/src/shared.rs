@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 use std::time::Instant;
 
 use crate::config::PoolConfig;
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) work: Condvar,
     /// Signalled when a thread is ready to work, or has failed to start.
     pub(crate) ready: Condvar,
+    /// Held by the caller that computes, if the pool has no threads.
+    pub(crate) turn: Mutex<()>,
 }
 
 pub(crate) struct State {
@@ -43,6 +46,8 @@ pub(crate) struct State {
     /// Threads that are ready.
     pub(crate) ready: usize,
     pub(crate) failure: Option<Error>,
+    /// The caller that has the turn.
+    pub(crate) caller: Option<ThreadId>,
     pub(crate) closed: bool,
     /// The number of the next submission.
     next_batch: u64,
@@ -57,13 +62,14 @@ impl Shared {
         let state = State {
             scheduler: Scheduler::new(threads, max_waiting, patience),
             ledger: Ledger::new(threads, memory, level, pages),
-            stats: PoolStats { threads, budget: memory, ..PoolStats::default() },
+            stats: PoolStats { budget: memory, ..PoolStats::default() },
             idle: 0,
             waking: 0,
             idle_with_buffers: 0,
             starved: 0,
             ready: 0,
             failure: None,
+            caller: None,
             closed: false,
             next_batch: 0,
         };
@@ -74,6 +80,7 @@ impl Shared {
             state: Mutex::new(state),
             work: Condvar::new(),
             ready: Condvar::new(),
+            turn: Mutex::new(()),
         }
     }
 
@@ -129,12 +136,6 @@ impl Shared {
         let count = cancelled.len();
         end_all(cancelled, &Error::Cancelled);
         count
-    }
-
-    /// Ends all waiting items with an error.
-    pub(crate) fn end_waiting(&self, error: &Error) {
-        let waiting = lock(&self.state).cancel(|_| true);
-        end_all(waiting, error);
     }
 
     /// Cancels all waiting items and tells the threads to end.

@@ -10,7 +10,7 @@ use crate::error::Error;
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// Threads.
+    /// Threads that were started. 0 if the system allows none, and callers compute.
     pub threads: usize,
     /// Threads that have nothing to do.
     pub idle: usize,

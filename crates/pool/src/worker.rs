@@ -68,27 +68,40 @@ pub(crate) fn run(shared: &Shared, me: usize) {
     drop(state);
     shared.ready.notify_all();
     if let Ok(mut worker) = worker {
-        worker.run();
+        worker.run(Worker::rest);
     }
 }
 
-/// Computes in this thread all that waits, for a pool whose threads could not be started.
-pub(crate) fn run_here(shared: &Shared) -> Result<(), Error> {
-    let worker = catch_unwind(AssertUnwindSafe(|| Worker::new(shared, 0)));
-    let mut worker = worker.unwrap_or(Err(Error::Panicked))?;
-    loop {
-        match catch_unwind(AssertUnwindSafe(|| worker.turn_without_rest())) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(_) => worker.reader.failed = true,
-        }
+/// Computes all that waits, in the calling thread: for a pool without threads.
+pub(crate) fn run_here(shared: &Shared) {
+    let me = Some(std::thread::current().id());
+    if lock(&shared.state).caller == me {
+        // A task has submitted more, which follows when it has ended.
+        return;
     }
-    if shared.config.wipe == WipePolicy::WhenIdle {
-        worker.places.iter_mut().for_each(Slot::wipe);
-        while worker.wipe_one(lock(&shared.state)).is_none() {}
+    // One caller at a time uses what the one thread would. The others then find little left to do.
+    let _turn = lock(&shared.turn);
+    lock(&shared.state).caller = me;
+    let compute = || {
+        let mut reader = Reader::new(None);
+        reader.replace(|| open(shared));
+        let mut worker = Worker::new(shared, 0, reader);
+        worker.run(|worker| worker.tidy().is_none());
+        worker.release();
+    };
+    // Sources and their memory are foreign code in their end, too.
+    let panicked = catch_unwind(AssertUnwindSafe(compute)).is_err();
+    let mut state = lock(&shared.state);
+    state.caller = None;
+    if panicked {
+        state.ledger.abandon(0);
     }
-    worker.release();
-    Ok(())
+}
+
+/// Tries what a pool's thread tries at its start, in the calling thread.
+pub(crate) fn prepare_here(shared: &Shared) -> Result<(), Error> {
+    let prepare = || Worker::new(shared, 0, Reader::new(open(shared)?)).prepare();
+    catch_unwind(AssertUnwindSafe(prepare)).unwrap_or(Err(Error::Panicked))
 }
 
 /// A source of blocks for one thread, if the pool reads any.
@@ -105,16 +118,15 @@ impl<'p> Worker<'p> {
         if !config.processors.is_empty() {
             bind(config.processors[me % config.processors.len()])?;
         }
-        let worker = Self::new(shared, me)?;
+        let worker = Worker::new(shared, me, Reader::new(open(shared)?));
         worker.prepare()?;
         Ok(worker)
     }
 
-    fn new(shared: &'p Shared, me: usize) -> Result<Self, Error> {
+    fn new(shared: &'p Shared, me: usize, reader: Reader) -> Self {
         let places = (0..shared.config.in_flight).map(Slot::new).collect();
-        let (reader, busy_since) = (Reader::new(open(shared)?), Instant::now());
-        let (age, waking, ended) = (0, false, Vec::new());
-        Ok(Worker { shared, me, reader, places, waking, age, busy_since, ended })
+        let (age, waking, ended, busy_since) = (0, false, Vec::new(), Instant::now());
+        Worker { shared, me, reader, places, waking, age, busy_since, ended }
     }
 
     /// Allocates and touches the configured memory.
@@ -133,11 +145,13 @@ impl<'p> Worker<'p> {
         Ok(prepared?)
     }
 
+    /// Works until the pool ends, or until `rest`, called with nothing to do, returns `false`.
+    ///
     /// Foreign code (sources, ROMs, their memory) may panic wherever it is called or dropped; the
     /// thread continues.
-    fn run(&mut self) {
+    fn run(&mut self, rest: impl Fn(&mut Self) -> bool) {
         loop {
-            match catch_unwind(AssertUnwindSafe(|| self.turn())) {
+            match catch_unwind(AssertUnwindSafe(|| self.turn(&rest))) {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(_) => self.reader.failed = true,
@@ -145,37 +159,23 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Does one step of work, or waits for some. Returns `false` at the end.
-    fn turn(&mut self) -> bool {
-        match self.advance() {
-            Some(Look::Closed) => return false,
-            Some(Look::Nothing) => self.rest(),
-            _ => {}
-        }
-        true
-    }
-
-    /// Does one step of work. Returns `false` if there is none.
-    fn turn_without_rest(&mut self) -> bool {
-        self.advance().is_none()
-    }
-
-    /// Does one step of work; or says why there is none.
-    fn advance(&mut self) -> Option<Look> {
+    /// Does one step of work. Returns `false` at the end.
+    fn turn(&mut self, rest: impl Fn(&mut Self) -> bool) -> bool {
         if self.reader.failed {
             self.recover();
         }
         self.collect(false);
         if self.reader.failed || self.step() {
-            return None;
+            return true;
         }
         match self.begin() {
-            Look::Begun => None,
+            Look::Begun => true,
             _ if self.reader.depth > 0 => {
                 self.stall();
-                None
+                true
             }
-            nothing => Some(nothing),
+            Look::Closed => false,
+            Look::Nothing => rest(self),
         }
     }
 
@@ -448,25 +448,10 @@ impl<'p> Worker<'p> {
         state
     }
 
-    /// With nothing to do: wipes memory, or else waits for work, unless a source must be reopened.
-    fn rest(&mut self) {
-        if self.reader.failed {
-            return;
-        }
-        if self.shared.config.wipe != WipePolicy::OnDrop {
-            self.places.iter_mut().for_each(Slot::wipe);
-        }
-        let state = lock(&self.shared.state);
+    /// With nothing to do: wipes memory, or else waits for work, and goes on.
+    fn rest(&mut self) -> bool {
+        let Some(mut state) = self.tidy() else { return true };
         let holds = self.holds_buffers();
-        if state.starved > 0 && holds {
-            drop(state);
-            return self.release();
-        }
-        // Work may have arrived while the lock was not held.
-        let Some(mut state) = self.wipe_one(state) else { return };
-        if state.closed || state.scheduler.waiting() > 0 {
-            return;
-        }
         state.idle += 1;
         state.idle_with_buffers += usize::from(holds);
         state = wait(&self.shared.work, state);
@@ -476,6 +461,27 @@ impl<'p> Worker<'p> {
         self.waking = true;
         drop(state);
         self.busy_since = Instant::now();
+        true
+    }
+
+    /// Does one of the things for which there is time when nothing can begin. The lock is returned
+    /// if there was none, and there is no work either; it has been kept since.
+    fn tidy(&mut self) -> Option<MutexGuard<'p, State>> {
+        if self.reader.failed {
+            return None;
+        }
+        if self.shared.config.wipe != WipePolicy::OnDrop {
+            self.places.iter_mut().for_each(Slot::wipe);
+        }
+        let state = lock(&self.shared.state);
+        if state.starved > 0 && self.holds_buffers() {
+            drop(state);
+            self.release();
+            return None;
+        }
+        // Work may have arrived while the lock was not held.
+        let state = self.wipe_one(state)?;
+        (!state.closed && state.scheduler.waiting() == 0).then_some(state)
     }
 
     /// Wipes a dirty arena of this thread, if configured. The lock is kept if there is none.

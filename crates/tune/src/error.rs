@@ -66,6 +66,11 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// The system does not allow the threads to measure with.
+    NoThreads {
+        /// How many were wanted.
+        wanted: usize,
+    },
     /// An error in a ROM's manifest.
     Rom(saltern_rom::Error),
 }
@@ -76,6 +81,11 @@ impl fmt::Display for Error {
             Error::Target { what, allowed } => write!(f, "{what}: expected {allowed}"),
             Error::NoSetting { why } => f.write_str(why),
             Error::Failed { why } => write!(f, "the measurement failed: {why}"),
+            Error::NoThreads { wanted } => write!(
+                f,
+                "the system does not allow {wanted} threads to measure with: raise the limit on \
+                 processes (ulimit -u, pids.max), or ask for fewer threads"
+            ),
             Error::Unmet { bottleneck, why } => {
                 write!(f, "the target cannot be met; bottleneck: {bottleneck}. {why}")
             }

@@ -73,6 +73,9 @@ impl Site {
             // Frees its memory before new memory is allocated.
             self.ready = None;
             let passwords = Passwords::new(self.policy(setting))?;
+            if passwords.pool().stats().threads < setting.threads {
+                return Err(Error::NoThreads { wanted: setting.threads });
+            }
             let stored = passwords.bulk().hash(PASSWORD).wait()?;
             self.ready = Some(Ready { setting: *setting, passwords, stored });
         }

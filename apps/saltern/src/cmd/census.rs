@@ -8,6 +8,7 @@ use saltern::Policy;
 use saltern::table::{Census, Table};
 use serde::Serialize;
 
+use crate::number::number;
 use crate::output::{Output, tell};
 use crate::policy::{self, PolicyArgs};
 use crate::table::{self, LineArgs, lines_help};
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     decoy: bool,
 
     /// How many costs to print
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number(0..=usize::MAX))]
     most: usize,
 
     /// Report whether the key of this name can be removed from the policy

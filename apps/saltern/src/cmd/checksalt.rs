@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use saltern::table::{Kind, identify};
-use saltern_yescrypt::Setting;
+use saltern_yescrypt::{Scheme, Setting};
 
 use crate::output::Output;
 
@@ -12,9 +12,11 @@ const EXAMPLES: &str = "\
 Examples:
   saltern checksalt '$y$j9T$Salt'        ok, and exit status 0
   saltern checksalt '$7$A6..../....a b'  why not, and exit status 1
+  saltern checksalt '$6$abc'             unknown, and exit status 2
 
 Exit status: 0 crypt(3) accepts all of them; 1 it refuses at least one;
-2 an error, or a scheme that is not checked here.";
+2 an error, or at least one is of a scheme that is not checked here: the
+crypt(3) of the system may accept it or not.";
 
 /// Check whether crypt(3) accepts a setting
 ///
@@ -31,31 +33,32 @@ pub(crate) struct Args {
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
-    let (mut status, mut unknown) = (ExitCode::SUCCESS, false);
+    let mut status = None;
     for setting in &args.settings {
-        match Setting::checksalt(setting.as_encoded_bytes()) {
-            Ok(()) => output.line(b"ok")?,
-            Err(error) => match other_scheme(setting) {
-                Some(scheme) => {
-                    unknown = true;
-                    let checked = "only settings of $y$ and $7$ are checked";
-                    output.line(format!("unknown: {scheme}: {checked}"))?;
-                }
-                None => {
-                    status = ExitCode::FAILURE;
-                    output.line(format!("refused: {error}"))?;
-                }
-            },
-        }
+        let verdict = match (unknown(setting), Setting::checksalt(setting.as_encoded_bytes())) {
+            (Some(scheme), _) => {
+                status = Some(ExitCode::from(2));
+                format!("unknown: {scheme}: only strings of $y$ and $7$ are checked")
+            }
+            (None, Ok(())) => "ok".to_owned(),
+            (None, Err(error)) => {
+                status.get_or_insert(ExitCode::FAILURE);
+                format!("refused: {error}")
+            }
+        };
+        output.line(verdict)?;
     }
     output.flush()?;
-    Ok(if unknown { ExitCode::from(2) } else { status })
+    Ok(status.unwrap_or(ExitCode::SUCCESS))
 }
 
-/// The name of a scheme that crypt(3) may know and this program does not check.
-fn other_scheme(setting: &OsStr) -> Option<String> {
+/// What is said of a setting of a scheme about which nothing is known here but its name, if that.
+fn unknown(setting: &OsStr) -> Option<String> {
     match identify(setting.to_str()?) {
-        Ok(Kind::Foreign(known, _)) => Some(known.to_string()),
+        Ok(Kind::Foreign(known, _)) => Some(format!("{known} is not checked here")),
+        Err(_) if Scheme::of(setting.as_encoded_bytes()).is_none() => {
+            Some("no scheme that is known here".to_owned())
+        }
         _ => None,
     }
 }

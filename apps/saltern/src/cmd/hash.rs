@@ -14,6 +14,7 @@ use crate::crypt3;
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::limits::{LimitArgs, explain};
+use crate::number::number;
 use crate::output::{self, Output};
 use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
 use crate::policy;
@@ -122,23 +123,23 @@ pub(crate) struct Args {
 #[command(group = ArgGroup::new("kind").args(["cost", "n", "setting"]))]
 struct SettingArgs {
     /// Cost, on the scale of crypt(3) (default: 5 for yescrypt, 7 for scrypt)
-    #[arg(long, short = 'R', visible_alias = "rounds", value_parser = clap::value_parser!(u32).range(1..=11))]
+    #[arg(long, short = 'R', visible_alias = "rounds", value_parser = number(1..=11_u32))]
     cost: Option<u32>,
 
     /// Number of blocks, a power of two
-    #[arg(long)]
+    #[arg(long, value_parser = number(0..=u64::MAX))]
     n: Option<u64>,
 
     /// Size of a block in units of 128 bytes; with --n (default: 32)
-    #[arg(long, requires = "n")]
+    #[arg(long, requires = "n", value_parser = number(0..=u32::MAX))]
     r: Option<u32>,
 
     /// Parallelism; with --n (default: 1)
-    #[arg(long, requires = "n")]
+    #[arg(long, requires = "n", value_parser = number(0..=u32::MAX))]
     p: Option<u32>,
 
     /// Additional time, yescrypt only; with --n (default: 0)
-    #[arg(long, requires = "n")]
+    #[arg(long, requires = "n", value_parser = number(0..=u32::MAX))]
     t: Option<u32>,
 
     /// Take parameters and salt from this string: a setting or a complete hash

@@ -23,7 +23,8 @@ Examples:
 The fingerprint is derived from the key and does not reveal it. It is
 also written to a file named like the key file, with `.fingerprint`
 appended. If there is such a file when the key is read, the fingerprint
-in it must be that of the key.
+in it must be that of the key. Whoever is to read the key, such as the
+user of a service, must be able to read both files.
 
 Keep a copy of every key: without it, no string that is encrypted with
 it can be verified.
@@ -40,8 +41,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Write a random key to a new file that only you can read, and its fingerprint to a file
-    /// beside it; print its name and fingerprint
+    /// Write a random key to a new file, and its fingerprint to a file beside it, both of which
+    /// only you can read; print its name and fingerprint
     New {
         /// Name that strings will carry: 1 to 32 letters, digits, dots and hyphens, never used for
         /// another key

@@ -10,10 +10,13 @@ mod seed;
 mod verify;
 mod work;
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
 use saltern::policy::parse_size;
+use saltern_rom::Error;
 
 const EXAMPLES: &str = "\
 A ROM is named by the path of its image, or as shm:NAME in POSIX shared
@@ -65,6 +68,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Copy(args) => copy::run(&args),
         Command::Adopt(args) => copy::adopt(&args),
     }
+}
+
+/// The error of a command that replaces what exists if it is told to.
+fn or_replace(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(Error::Exists { path }) => exists(path),
+        _ => error,
+    }
+}
+
+fn exists(path: &Path) -> anyhow::Error {
+    anyhow!("{} already exists: choose another name, or give --replace", path.display())
 }
 
 /// A size as in policies, with its unit.

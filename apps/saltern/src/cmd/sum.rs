@@ -27,6 +27,8 @@ use self::algorithm::Algorithm;
 use self::mode::Mode;
 use self::plan::{Plan, Refusal};
 
+use crate::number::number;
+
 /// Print or check BLAKE2 checksums
 ///
 /// With no FILE, or when FILE is -, read standard input. The flags, the lines and the exit codes
@@ -71,7 +73,7 @@ pub(crate) struct Args {
     key_file: Option<PathBuf>,
 
     /// Number of threads [default: one per core]. Use 1 for files on a rotating disk
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number(1..=1024_u16))]
     num_threads: Option<u16>,
 
     /// Read digests and names from the FILEs and check them

@@ -89,6 +89,21 @@ impl Answers {
         Ok(self.tally)
     }
 
+    /// Answer each line before the next one is read.
+    pub(super) fn run_here(
+        mut self,
+        mut next: impl FnMut() -> anyhow::Result<Option<Line>>,
+    ) -> anyhow::Result<Tally> {
+        while let Some(line) = next()? {
+            self.waiting.push_back(line);
+            while !self.answer_ready()? {
+                self.wait_for_first();
+            }
+            self.output.flush()?;
+        }
+        Ok(self.tally)
+    }
+
     fn receive(
         &mut self,
         lines: &Receiver<Message>,

@@ -171,6 +171,23 @@ fn seeds_that_others_can_read_are_noticed() {
 }
 
 #[test]
+fn what_is_no_number_is_told_what_numbers_there_are() {
+    let expect = |args: &[&str], part: &str| {
+        let refused = run(args, PASSWORD);
+        let (status, out, told) = seen(&refused);
+        assert!((status, out) == (Some(2), "") && told.contains(part), "{told}");
+    };
+    for value in ["x", "", "0", "12", "99999999999999999999", "1.5"] {
+        let cost = format!("--cost={value}");
+        let told = format!("invalid value '{value}' for '--cost <COST>': expected a whole number");
+        expect(&["hash", "--stdin", &cost], &format!("{told} from 1 to 11"));
+    }
+    expect(&["verify", "--jsonl", "--threads=x"], "expected a whole number from 1 to 1024");
+    expect(&["census", "--field=0"], "expected a whole number from 1 to 65535");
+    expect(&["key", "new", "a b", "/nowhere/key"], "at character 2: it must be a letter, a digit");
+}
+
+#[test]
 fn options_that_contradict_are_refused() {
     for args in [
         &["--cost", "5", "--n", "1024"][..],

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use crate::program::{PASSWORD, YESCRYPT, assert_one_error, run, saltern, seen};
+use crate::program::{PASSWORD, YESCRYPT, assert_one_error, run, saltern, seen, stdout};
 
 /// Far more than any of these takes, also on a busy machine, and far less than computing one would.
 const SOON: Duration = Duration::from_secs(5);
@@ -127,11 +127,21 @@ fn what_crypt3_refuses_is_refused_unless_wide() {
         let told = run(&["checksalt", unknown], "");
         assert!(seen(&told).0 == Some(1) && seen(&told).1.starts_with("refused: "), "{told:?}");
     }
-    // Schemes of crypt(3) that are not checked here are neither accepted nor refused.
-    for (other, name) in [("$6$abc", "sha512crypt ($6$)"), ("$2b$12$abc", "bcrypt ($2b$)")] {
-        let told = run(&["checksalt", "$y$j9T$abcd", other, "$7$A6..../....a b"], "");
-        let (status, said, _) = seen(&told);
-        assert!(status == Some(2) && said.contains(&format!("unknown: {name}: ")), "{told:?}");
+    // Neither accepted nor refused: there is nothing to say about them here.
+    for (unknown, part) in [
+        ("$6$abc", "unknown: sha512crypt ($6$) is not checked here"),
+        ("$argon2id$v=19$m=16", "unknown: Argon2id ($argon2id$) is not checked here"),
+        ("$sha9$abc", "unknown: no scheme"),
+        ("nonsense", "unknown: no scheme"),
+    ] {
+        let told = run(&["checksalt", unknown], "");
+        let (code, out, err) = seen(&told);
+        assert!((code, err) == (Some(2), "") && out.starts_with(part), "{out}");
+        assert!(out.contains("$y$ and $7$"), "{out}");
+        let both = run(&["checksalt", "$y$j9T$abcd", unknown, "$7$2/..../....ab~"], "");
+        let first: Vec<_> = stdout(&both).lines().map(|line| line.split(':').next()).collect();
+        let words = [Some("ok"), Some("unknown"), Some("refused")];
+        assert_eq!((both.status.code(), &*first), (Some(2), &words[..]));
     }
     let fine = run(&["checksalt", YESCRYPT, "$y$j9T$abcd"], "");
     assert_eq!(seen(&fine), (Some(0), "ok\nok\n", ""));

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use saltern_testing::hex::hex;
 use serde_json::{Value, json};
 
+use crate::policy::{CHEAP, Site};
 use crate::program::{
     ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, json_lines, run, seen, spawn, stdout,
 };
@@ -223,10 +224,13 @@ fn input_is_read_as_answers_are_taken() {
 }
 
 #[test]
-fn nothing_in_nothing_out() {
+fn an_input_without_a_request_is_an_error() {
     for command in ["hash", "verify"] {
-        assert_eq!(seen(&run(&[command, "--jsonl"], "")), (Some(0), "", ""));
-        assert_eq!(seen(&run(&[command, "--jsonl"], "\n\n")), (Some(0), "", ""));
+        for policy in [&[][..], &["--policy", &Site::new(CHEAP).policy()]] {
+            let args = [&[command, "--jsonl"], policy].concat();
+            assert_one_error(&run(&args, ""), "standard input is empty");
+            assert_one_error(&run(&args, "\n\n"), "standard input holds no line");
+        }
     }
 }
 

@@ -2,21 +2,9 @@
 
 use std::fs;
 
-use crate::program::{assert_one_error, run, seen, shell, stderr, stdout};
-
-/// Whatever the process's mask: who reads a fingerprint could replace it if it were writable.
 #[cfg(unix)]
-#[test]
-fn a_fingerprint_is_as_private_as_its_key() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("a.key");
-    let made = shell("umask 000; \"$0\" key new 2026 \"$1\"", &[key.to_str().unwrap()]);
-    assert!({ made }.output().unwrap().status.success());
-    for file in [key, folder.path().join("a.key.fingerprint")] {
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
-    }
-}
+use crate::program::shell;
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
 
 #[test]
 fn a_new_key_has_a_fingerprint_and_a_private_file() {
@@ -55,6 +43,24 @@ fn a_new_key_has_a_fingerprint_and_a_private_file() {
     for wrong in ["2026+0011223344556677", id] {
         let other = folder.path().join("other");
         assert_one_error(&run(&["key", "new", wrong, other.to_str().unwrap()], ""), "name alone");
+    }
+}
+
+/// Whatever the umask: who may write the fingerprint could make the key look like another one.
+#[cfg(unix)]
+#[test]
+fn what_is_written_beside_a_key_is_as_private_as_the_key() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    for (umask, name) in [("000", "open.key"), ("022", "usual.key"), ("077", "closed.key")] {
+        let path = folder.path().join(name);
+        let script = format!("umask {umask}; exec \"$0\" key new 2026 \"$1\"");
+        let output = shell(&script, &[path.to_str().unwrap()]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        for file in [path.clone(), folder.path().join(format!("{name}.fingerprint"))] {
+            let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{} under {umask}", file.display());
+        }
     }
 }
 

@@ -17,5 +17,7 @@ mod rom;
 mod streams;
 mod table;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod threads;
 mod tune;
 mod verify;

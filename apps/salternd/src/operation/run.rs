@@ -83,6 +83,7 @@ pub fn check(options: &Options) -> anyhow::Result<Vec<String>> {
     let current = sources.current(&config, None)?;
     notes.extend(memory::note(current.passwords.table().policy(), &config));
     notes.extend_from_slice(current.passwords.notes());
+    notes.extend(current.passwords.pool().note());
     Ok(notes)
 }
 
@@ -190,7 +191,7 @@ impl Files {
             let loose = tls.iter().filter_map(|tls| tls.note());
             let memory = memory::note(current.passwords.table().policy(), &config);
             let notes = loose.chain(memory).chain(current.passwords.notes().iter().cloned());
-            for note in notes {
+            for note in notes.chain(current.passwords.pool().note()) {
                 state.log.warn("note", &[("detail", json!(note))]);
             }
             state.set(current);

@@ -20,7 +20,7 @@ WITH trusted AS (
   UNION SELECT datdba FROM pg_database WHERE datname = current_database()
   UNION SELECT relowner FROM pg_class WHERE oid = %(relation)s::oid
 ), tables AS (
-  SELECT relname, relowner, relacl FROM pg_class
+  SELECT oid, relname, relowner, relacl FROM pg_class
   WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
 )
 SELECT 1, 'schema', nspname::text, nspowner::regrole::text
@@ -31,7 +31,10 @@ FROM tables WHERE relowner NOT IN (TABLE trusted)
 UNION ALL
 SELECT 3, privilege_type, relname::text,
        CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-FROM tables, aclexplode(relacl)
+FROM (
+  SELECT relname, relacl FROM tables
+  UNION ALL SELECT relname, attacl FROM tables JOIN pg_attribute ON attrelid = oid
+) AS granted, aclexplode(relacl)
 WHERE privilege_type IN ('TRIGGER', 'REFERENCES') AND grantee NOT IN (TABLE trusted)
 UNION ALL
 SELECT 4, 'own trigger', c.oid::regclass::text,

@@ -134,6 +134,11 @@ LEDGERS = {
         "GRANT REFERENCES ON saltern_bulk.jobs TO mallory",
         "REVOKE REFERENCES ON saltern_bulk.jobs FROM mallory",
     ),
+    "the right to references to a column": (
+        f"CREATE SCHEMA saltern_bulk; {LEDGER}{RIGHTS}"
+        "GRANT REFERENCES (job) ON saltern_bulk.jobs TO mallory",
+        "REVOKE REFERENCES ON saltern_bulk.jobs FROM mallory",
+    ),
     "the right to triggers of the table": (
         "GRANT TRIGGER ON public.users TO mallory",
         "mallory may add triggers to public.users while this job runs",

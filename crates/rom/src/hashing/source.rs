@@ -142,21 +142,18 @@ impl RomReaders {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn threads(&self) -> io::Result<Box<dyn BlockSource>> {
+    fn threads(&self) -> Box<dyn BlockSource> {
         let mut readers = lock(&self.readers);
         // Threads of the process from which this one was forked do not exist here.
-        if !readers.as_ref().is_some_and(Readers::are_here) {
-            *readers = Some(Readers::start(THREADS)?);
-        }
-        let source = readers.as_ref().and_then(Readers::source);
-        Ok(Box::new(source.ok_or(io::ErrorKind::Other)?))
+        let here = readers.take().filter(Readers::are_here);
+        Box::new(readers.insert(here.unwrap_or_else(|| Readers::start(THREADS))).source())
     }
 }
 
 impl BlockSources for RomReaders {
     fn open(&self, tags: usize) -> io::Result<Box<dyn BlockSource>> {
         if self.backend == Backend::Threads {
-            return self.threads();
+            return Ok(self.threads());
         }
         let refused = match self.ring(tags) {
             Ok(ring) => return Ok(ring),
@@ -165,7 +162,7 @@ impl BlockSources for RomReaders {
         if self.backend == Backend::IoUring {
             return Err(refused);
         }
-        let source = self.threads()?;
+        let source = self.threads();
         self.tell(Backend::Threads, Some(format!("{refused}: reading with threads instead")));
         Ok(source)
     }

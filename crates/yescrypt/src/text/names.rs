@@ -96,9 +96,10 @@ impl KeyId {
             return Err(Error::invalid("length of the name of a key", text.len() as u64, expected));
         }
         let allowed = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-');
-        if let Some(&c) = text.iter().find(|c| !allowed(c)) {
-            let name = "byte in the name of a key";
-            return Err(Error::invalid(name, c.into(), "a letter, a digit, a dot or a hyphen"));
+        if let Some(place) = text.iter().position(|c| !allowed(c)) {
+            let name = "name of a key at character";
+            let place = place as u64 + 1;
+            return Err(Error::invalid(name, place, "a letter, a digit, a dot or a hyphen"));
         }
         let mut id = KeyId { text: [0; MAX_KEY_ID], len: text.len() as u8, fingerprint };
         id.text[..text.len()].copy_from_slice(text);

@@ -11,7 +11,7 @@ use saltern_rom::{
     is_in_memory, set_immutable,
 };
 
-use super::{PageSize, work::Work};
+use super::{PageSize, or_replace, work::Work};
 use crate::output::{print, tell};
 use crate::rom::RomName;
 
@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         match &there {
             Some(Ok(_)) => {}
             Some(Err(Error::WrongRom { .. } | Error::NoManifest { .. })) | None => {
-                work.end(copied)?;
+                work.end(copied).map_err(or_replace)?;
             }
             Some(Err(reason)) => bail!(
                 "{name} cannot be used: {reason} (`saltern rom detach {name}` removes it, --replace replaces it)"

@@ -6,7 +6,8 @@ use saltern_rom::{CopyOptions, Location, RomHash, adopt as adopt_image, copy};
 use saltern_yescrypt::rom::RomParams;
 
 use super::create::{blocks, flavor, parse_mode};
-use super::{size, work::Work};
+use super::{or_replace, size, work::Work};
+use crate::number::number;
 use crate::output::print;
 use crate::rom::RomName;
 
@@ -49,19 +50,19 @@ pub(super) struct AdoptArgs {
     size: u64,
 
     /// Size of a block in units of 128 bytes
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = number(1..=u32::MAX))]
     r: u32,
 
     /// Number of slices in which it was filled
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = number(1..=u32::MAX))]
     p: u32,
 
     /// Additional time
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = number(0..=u32::MAX))]
     t: u32,
 
     /// Flavour, as a yescrypt flags word
-    #[arg(long, default_value_t = 182)]
+    #[arg(long, default_value_t = 182, value_parser = number(0..=u32::MAX))]
     flags: u32,
 
     /// Require the ROM with this hash (64 digits)
@@ -76,7 +77,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut options = CopyOptions::new();
     options.location = args.to.location().clone();
     (options.replace, options.mode, options.watch) = (args.replace, args.mode, &watch);
-    work.end(copy(args.from.image(), args.to.image(), &options))?;
+    work.end(copy(args.from.image(), args.to.image(), &options)).map_err(or_replace)?;
     Ok(ExitCode::SUCCESS)
 }
 

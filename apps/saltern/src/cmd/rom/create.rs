@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern::policy::size_text;
 use saltern_rom::{ComputeIn, Create, Location, Manifest};
@@ -16,15 +16,17 @@ use saltern_yescrypt::{
 };
 
 use super::seed::NewSeedArgs;
-use super::{PageSize, size, work::Work};
+use super::{PageSize, exists, or_replace, size, work::Work};
+use crate::number::{FROM_ONE, number};
 use crate::output::print;
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
 A ROM is computed from its seed and its parameters, and the same seed
 and parameters always give the same ROM. Progress is shown on the
-terminal. An interrupted creation leaves nothing behind; the next one
-reuses or removes what a killed one left. If only the image is lost,
+terminal. A creation that fails or is interrupted leaves nothing behind,
+not even a seed that was generated for it; the next one reuses or removes
+what a killed one left. If only the image is lost,
 --again recreates it as the manifest describes.
 
 Examples:
@@ -50,7 +52,7 @@ pub(super) struct Args {
     size: Option<u64>,
 
     /// Number of blocks (NROM), a power of two, at least 4; instead of --size
-    #[arg(long, value_name = "BLOCKS")]
+    #[arg(long, value_name = "BLOCKS", value_parser = number(0..=u64::MAX))]
     nrom: Option<u64>,
 
     /// Recreate the image that the manifest describes
@@ -58,19 +60,19 @@ pub(super) struct Args {
     again: bool,
 
     /// Size of a block in units of 128 bytes: the r of the hashes that will use it
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 32, value_parser = number(1..=u32::MAX))]
     r: u32,
 
     /// Number of slices, which are filled independently (default: 64, or NROM / 4 for a small ROM)
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = number(1..=u32::MAX))]
     p: Option<u32>,
 
     /// Additional time
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = number(0..=u32::MAX))]
     t: u32,
 
     /// Flavour, as a yescrypt flags word; hashes may use another one
-    #[arg(long, default_value_t = 182)]
+    #[arg(long, default_value_t = 182, value_parser = number(0..=u32::MAX))]
     flags: u32,
 
     #[command(flatten)]
@@ -85,7 +87,7 @@ pub(super) struct Args {
     replace: bool,
 
     /// Number of threads (default: one per processor)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number(FROM_ONE))]
     threads: Option<NonZero<u16>>,
 
     /// Page size of the memory that it is computed in, and of a segment
@@ -134,11 +136,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     params.check().context("these parameters do not define a ROM")?;
     args.refuse_existing()?;
-    // Before signals are handled: Ctrl-C at the prompt ends the program.
-    let seed = args.seed.read()?;
+    // From before there is a seed, which Ctrl-C must not leave behind.
     let work = Work::begin()?;
+    let seed = args.seed.read(args.rom.image(), &work)?;
     let watch = |progress| work.watch(progress);
-    let mut create = Create::new(params, &seed);
+    let mut create = Create::new(params, &seed.seed);
     create.threads = threads(args.threads);
     create.replace = args.replace;
     create.location = match (&args.at, &known) {
@@ -153,8 +155,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     create.expect = known.as_ref().map(|known| known.hash);
     (create.pages, create.mode, create.watch) = (args.pages.into(), args.mode, &watch);
-    let made = work.end(create.file(args.rom.image()));
-    let manifest = made.inspect_err(|_| args.seed.undo(args.rom.image(), args.image()))?;
+    let manifest = work.end(create.file(args.rom.image())).map_err(or_replace)?;
+    seed.keep();
     print(format!("{}\n", manifest.hash))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -169,8 +171,7 @@ impl Args {
     fn refuse_existing(&self) -> anyhow::Result<()> {
         let path = self.image();
         if !self.replace && path.symlink_metadata().is_ok() {
-            let path = path.display();
-            bail!("{path} already exists: choose another name, or give --replace");
+            return Err(exists(path));
         }
         Ok(())
     }

@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use saltern::policy::loose;
 use saltern_rom::{Error, Manifest, Seed};
 
+use super::work::Work;
 use crate::descriptor::Descriptor;
+use crate::interrupt::readable;
 use crate::output::{tell, warn};
 
 /// A seed that exists.
@@ -59,21 +61,47 @@ impl SeedArgs {
     }
 }
 
-impl NewSeedArgs {
-    /// Removes the seed that was made for a ROM that could not be made: nothing else needs it. If
-    /// there is an image or a manifest after all, the seed stays: it could make the image again.
-    pub(super) fn undo(&self, rom: &Path, image: &Path) {
-        let Some(path) = &self.generate_seed else { return };
-        let nothing = image.symlink_metadata().is_err() && Manifest::read(rom).is_err();
-        if nothing && std::fs::remove_file(path).is_ok() {
-            tell(format_args!("no ROM was made: its new seed {} is removed", path.display()));
-        }
-    }
+/// The seed of a ROM that is being made. If it was generated for that, its file is removed again
+/// unless the ROM is made.
+pub(super) struct RomSeed<'a> {
+    pub(super) seed: Seed,
+    /// The file that was written, and the path of the ROM.
+    new: Option<(&'a Path, &'a Path)>,
+}
 
-    /// The seed; a new one once its backup is confirmed.
-    pub(super) fn read(&self) -> anyhow::Result<Seed> {
+impl RomSeed<'_> {
+    /// The ROM is made: its seed stays.
+    pub(super) fn keep(mut self) {
+        self.new = None;
+    }
+}
+
+impl Drop for RomSeed<'_> {
+    fn drop(&mut self) {
+        let Some((path, image)) = self.new else { return };
+        // If the manifest is in its place already, the next attempt needs the seed that it names.
+        let is_named = |manifest: Manifest| {
+            (manifest.seed == *self.seed.source()).then_some("the manifest names it")
+        };
+        let kept = match Manifest::read(image).map(is_named) {
+            Ok(None) | Err(Error::NoManifest { .. } | Error::Manifest { .. }) => None,
+            Ok(Some(why)) => Some(why.to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        let kept = kept.or_else(|| std::fs::remove_file(path).err().map(|error| error.to_string()));
+        let path = path.display();
+        tell(match kept {
+            None => format!("{path} was removed: no ROM was made from it"),
+            Some(why) => format!("the seed stays in {path}: {why}"),
+        });
+    }
+}
+
+impl NewSeedArgs {
+    /// The seed for the ROM at this path; a new one once its backup is confirmed.
+    pub(super) fn read<'a>(&'a self, image: &'a Path, work: &Work) -> anyhow::Result<RomSeed<'a>> {
         if let Some(seed) = self.existing.read()? {
-            return Ok(seed);
+            return Ok(RomSeed { seed, new: None });
         }
         let Some(path) = &self.generate_seed else {
             bail!("the seed is missing: give --seed-file, --seed-fd or --generate-seed");
@@ -89,21 +117,30 @@ impl NewSeedArgs {
             ),
             error => error.into(),
         })?;
-        let path = path.display();
+        let seed = RomSeed { seed, new: Some((path, image)) };
         tell(format_args!(
-            "the seed is in {path}: anyone who has it can make the ROM, so guard it like a key"
+            "the seed is in {}: anyone who has it can make the ROM, so guard it like a key",
+            path.display()
         ));
         tell("without the seed, a lost ROM cannot be recreated, nor can its passwords be verified");
-        if let Some(mut terminal) = terminal {
-            let question =
-                format!("Copy {path} to a safe place now. Type `kept` when you have a copy: ");
-            terminal.write_all(question.as_bytes()).context("cannot ask on the terminal")?;
-            let mut answer = String::new();
-            BufReader::new(terminal).read_line(&mut answer).context("cannot read the answer")?;
-            if answer.trim() != "kept" {
-                bail!("no ROM was made; the seed stays in {path}, for --seed-file");
-            }
+        if let Some(terminal) = terminal {
+            confirm(path, terminal, work)?;
         }
         Ok(seed)
     }
+}
+
+/// Asks whether there is a copy of the seed in this file.
+fn confirm(path: &Path, mut terminal: File, work: &Work) -> anyhow::Result<()> {
+    let path = path.display();
+    let question = format!("Copy {path} to a safe place now. Type `kept` when you have a copy: ");
+    terminal.write_all(question.as_bytes()).context("cannot ask on the terminal")?;
+    while !readable(&terminal) {
+        work.check()?;
+    }
+    work.check()?;
+    let mut answer = String::new();
+    BufReader::new(terminal).read_line(&mut answer).context("cannot read the answer")?;
+    ensure!(answer.trim() == "kept", "there is no copy of the seed: no ROM was made");
+    Ok(())
 }

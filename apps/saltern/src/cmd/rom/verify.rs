@@ -9,6 +9,7 @@ use saltern_rom::{RomHash, check, rebuild_sums, recompute, verify};
 use super::create::threads;
 use super::seed::SeedArgs;
 use super::work::Work;
+use crate::number::{FROM_ONE, number};
 use crate::output::print;
 use crate::rom::RomName;
 
@@ -54,7 +55,7 @@ pub(super) struct Args {
     expect: Option<RomHash>,
 
     /// Threads for --recompute (default: one for each processor)
-    #[arg(long, value_name = "N", requires = "recompute")]
+    #[arg(long, value_name = "N", requires = "recompute", value_parser = number(FROM_ONE))]
     threads: Option<NonZero<u16>>,
 
     /// Print nothing; the exit status is the answer

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use saltern_testing::damage::flip;
 
 use super::{SMALL, Site, hash, info, names, verify};
-use crate::program::{assert_one_error, kill, run, seen, spawn, stderr, stdout};
+use crate::program::{
+    assert_one_error, kill, run, run_on_full_disk, seen, shell, spawn, stderr, stdout,
+};
 
 #[test]
 fn damage_is_found() {
@@ -172,6 +174,48 @@ fn an_interrupted_creation_leaves_nothing() {
         assert_eq!(stderr(&output), "saltern: interrupted: nothing incomplete is left behind\n");
         assert_eq!(site.files(), [""; 0]);
     }
+}
+
+/// A seed that made no ROM is of no use, and keeps the next attempt from using its name.
+#[test]
+fn a_creation_that_fails_leaves_no_seed() {
+    let site = Site::new();
+    let (rom, new) = (site.path("site.rom"), site.path("new.seed"));
+    let create = ["rom", "create", &rom, "--generate-seed", &new, "--yes"];
+    let removed = format!("{new} was removed: no ROM was made from it");
+    // The limit is enough for a seed, and not for a ROM; so is a full disk.
+    let limited = "ulimit -f 100; exec \"$0\" \"$@\"";
+    let mut limited = shell(limited, &[&create[..], &["--size=1MiB"]].concat());
+    for output in [limited.output().unwrap(), run(&[&create[..], &["--size=4096TiB"]].concat(), "")]
+    {
+        let told = stderr(&output);
+        assert!(output.status.code() == Some(2) && told.contains(&removed), "{told}");
+        assert_eq!(site.files(), [""; 0]);
+    }
+    let cost = ["--size=512MiB", "--t=4", "--threads=1", "--compute-in=file"];
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
+        let child = spawn(&[&create[..], &cost].concat());
+        let part = site.dir.path().join(".site.rom.saltern-part");
+        let began = Instant::now();
+        while !part.exists() {
+            assert!(began.elapsed() < Duration::from_secs(60), "nothing is being made");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kill(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        let told = stderr(&output);
+        assert!(output.status.code() == Some(status) && told.contains(&removed), "{told}");
+        assert_eq!(site.files(), [""; 0]);
+    }
+    // A seed that was there before is not ours to remove.
+    let seed = site.path("seed");
+    let create = ["rom", "create", &rom, "--size=4096TiB", "--seed-file", &seed];
+    assert_eq!(run(&create, "").status.code(), Some(2));
+    assert!(std::path::Path::new(&seed).exists());
+    // The ROM is made, though nobody is told its hash: the seed stays.
+    let create = ["rom", "create", &rom, "--size=1MiB", "--generate-seed", &new, "--yes"];
+    assert_eq!(run_on_full_disk(&create, "").status.code(), Some(2));
+    assert_eq!(site.files(), ["new.seed", "site.rom", "site.rom.json", "site.rom.sums"]);
 }
 
 #[test]

@@ -124,7 +124,8 @@ fn copies_and_images_from_elsewhere() {
     let rom = site.rom("site.rom", "seed");
     let copy = site.path("copy.rom");
     assert_eq!(seen(&run(&["rom", "copy", &rom, &copy], "")), (Some(0), "", ""));
-    assert_one_error(&run(&["rom", "copy", &rom, &copy], ""), "exists");
+    let exists = format!("{copy} already exists: choose another name, or give --replace");
+    assert_one_error(&run(&["rom", "copy", &rom, &copy], ""), &exists);
     assert_eq!(std::fs::read(&rom).unwrap(), std::fs::read(&copy).unwrap());
     let id = info(&rom)["hash"].as_str().unwrap().to_owned();
     std::fs::remove_file(format!("{copy}.json")).unwrap();
@@ -145,30 +146,18 @@ fn whoever_makes_a_seed_is_asked_for_a_copy() {
     let site = Site::new();
     let (rom, seed) = (site.path("site.rom"), site.path("new.seed"));
     let create = ["rom", "create", &rom, "--size=1MiB", "--generate-seed", &seed];
-    let (shown, status) = on_terminal(&create, "yes");
-    assert_eq!(status, 2, "{shown}");
-    assert!(shown.contains("no ROM was made") && shown.contains(&seed), "{shown}");
-    // The seed itself is not shown, and stays.
-    let made = std::fs::read_to_string(&seed).unwrap();
-    assert!(!shown.contains(&made) && !Path::new(&rom).exists());
-    std::fs::remove_file(&seed).unwrap();
+    // Without a copy there is no ROM, and without a ROM no seed. Ctrl-C is an answer, too.
+    for (answer, expected) in [("yes", 2), ("\u{3}", 130)] {
+        let (shown, status) = on_terminal(&create, answer);
+        assert_eq!(status, expected, "{shown}");
+        assert!(shown.contains(&format!("{seed} was removed: no ROM was made")), "{shown}");
+        assert_eq!(site.files(), [""; 0], "{shown}");
+    }
     let (shown, status) = on_terminal(&create, "kept");
     assert_eq!(status, 0, "{shown}");
+    // The seed itself is not shown, and stays.
+    assert!(!shown.contains(&std::fs::read_to_string(&seed).unwrap()), "{shown}");
     assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));
-}
-
-/// A seed without a ROM is a secret that nobody needs and somebody may find.
-#[test]
-fn a_rom_that_cannot_be_made_leaves_no_new_seed() {
-    let site = Site::new();
-    let (rom, seed) = (site.path("site.rom"), site.path("new.seed"));
-    let create = ["rom", "create", &rom, "--yes", "--generate-seed", &seed, "--size"];
-    let failed = run(&[&create[..], &["64TiB"]].concat(), "");
-    assert_eq!(failed.status.code(), Some(2), "{failed:?}");
-    assert!(stderr(&failed).contains("its new seed"), "{failed:?}");
-    assert!(!Path::new(&seed).exists() && !Path::new(&rom).exists());
-    assert_eq!(run(&[&create[..], &["1MiB"]].concat(), "").status.code(), Some(0));
-    assert!(Path::new(&seed).exists());
 }
 
 /// The manifest in shared memory could have been put there by anybody.

@@ -1,7 +1,7 @@
 //! No account is passed over without a word, and nothing that is not a string is changed.
 
 use crate::policy::{BCRYPT, CHEAP, Site};
-use crate::program::{YESCRYPT, run, shell, stderr, stdout};
+use crate::program::{YESCRYPT, assert_one_error, run, shell, stderr, stdout};
 
 /// The numbers of the lines that are told to be bad.
 fn bad(told: &str) -> Vec<usize> {
@@ -89,6 +89,33 @@ fn an_input_without_any_string_is_an_error() {
             assert_eq!(output.status.code(), Some(2), "{command} {args:?}");
             let last = stderr(&output).lines().last().unwrap();
             assert!(last.starts_with("saltern: no line holds a stored string: "), "{output:?}");
+        }
+    }
+}
+
+/// A query that failed upstream leaves nothing to read, which must not look like a table in order.
+#[test]
+fn an_empty_input_is_an_error() {
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
+    let empty = site.path("empty");
+    std::fs::write(&empty, "").unwrap();
+    for command in ["wrap", "reencrypt", "census", "needs-rehash"] {
+        for args in [&[][..], &["--field", "2"], &["--json-key", "pw"]] {
+            let output = run(&[&[command, "--policy", &site.policy()], args].concat(), "");
+            assert_one_error(&output, "standard input is empty");
+        }
+        // Not only from a pipe.
+        let script = "\"$0\" \"$1\" --policy \"$2\" < \"$3\"";
+        let output = shell(script, &[command, &site.policy(), &empty]).output().unwrap();
+        assert_one_error(&output, "standard input is empty");
+    }
+    for more in [&["--json"][..], &["--decoy"]] {
+        assert_one_error(&run(&[&["census"], more].concat(), ""), "standard input is empty");
+    }
+    for command in ["verify", "inspect"] {
+        for (file, name) in [("-", "standard input"), (&*empty, &*empty)] {
+            let output = run(&[command, "--hash-file", file], "");
+            assert_one_error(&output, &format!("{name} is empty"));
         }
     }
 }

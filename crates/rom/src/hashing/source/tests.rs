@@ -101,8 +101,14 @@ impl BlockRom for Fickle {
 
 #[test]
 fn a_panic_in_a_reading_thread_is_the_end_of_one_read() {
-    let readers = threads::Readers::start(1).unwrap();
-    let mut source = readers.source().unwrap();
+    a_read_panics(1);
+    // Where there is no such thread, it is the caller's.
+    a_read_panics(0);
+}
+
+fn a_read_panics(threads: usize) {
+    let readers = threads::Readers::start(threads);
+    let mut source = readers.source();
     let rom: Arc<dyn BlockRom> = Arc::new(Fickle(DirectBuffer::new(8192).unwrap()));
     for (tag, offset) in [(3, 0), (4, 4096)] {
         let buffer = BlockBuffer { memory: source.memory(4096).unwrap(), id: 1 };

@@ -24,8 +24,9 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Starts as many threads as possible, up to `count`.
-    pub(super) fn start(count: usize) -> io::Result<Self> {
+    /// Starts as many threads as possible, up to `count`. If there are none, the threads that
+    /// compute read.
+    pub(super) fn start(count: usize) -> Self {
         let (tasks, waiting) = channel::<Task>();
         let waiting = Arc::new(Mutex::new(waiting));
         let (threads, process) = (Vec::new(), Process::current());
@@ -42,11 +43,13 @@ impl Readers {
                 }
             }) {
                 Ok(thread) => readers.threads.push(thread),
-                Err(error) if readers.threads.is_empty() => return Err(error),
                 Err(_) => break,
             }
         }
-        Ok(readers)
+        if readers.threads.is_empty() {
+            readers.tasks = None;
+        }
+        readers
     }
 
     /// Whether the threads are this process's.
@@ -55,9 +58,9 @@ impl Readers {
     }
 
     /// The source for one thread of a pool.
-    pub(super) fn source(&self) -> Option<ThreadSource> {
+    pub(super) fn source(&self) -> ThreadSource {
         let (reply, ended) = channel();
-        Some(ThreadSource { tasks: self.tasks.clone()?, reply, ended })
+        ThreadSource { tasks: self.tasks.clone(), reply, ended }
     }
 }
 
@@ -94,7 +97,8 @@ fn serve((request, reply): Task) {
 
 /// The reads of one thread of a pool.
 pub(super) struct ThreadSource {
-    tasks: Sender<Task>,
+    /// `None` if there are no threads that read.
+    tasks: Option<Sender<Task>>,
     reply: Sender<Completion>,
     ended: Receiver<Completion>,
 }
@@ -105,7 +109,9 @@ impl BlockSource for ThreadSource {
     }
 
     fn submit(&mut self, request: Request) {
-        if let Err(SendError((request, reply))) = self.tasks.send((request, self.reply.clone())) {
+        let task = (request, self.reply.clone());
+        let Some(tasks) = &self.tasks else { return serve(task) };
+        if let Err(SendError((request, reply))) = tasks.send(task) {
             // The threads end after all sources; if there were none, nobody would wait for this
             // read.
             let Request { tag, buffer, .. } = request;
