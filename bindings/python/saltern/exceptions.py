@@ -54,7 +54,8 @@ InvalidHash = InvalidHashError
 
 
 class OverLimitError(SalternError, ValueError):
-    """The hash costs more than the policy allows, or its scheme is not accepted by the policy."""
+    """The hash costs more than the policy allows, or its scheme is not accepted by the policy or not
+    computed by Saltern at all."""
 
 
 class UnavailableError(SalternError, LookupError):

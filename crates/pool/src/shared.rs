@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
 use std::time::Instant;
 
 use crate::config::PoolConfig;
@@ -47,7 +46,9 @@ pub(crate) struct State {
     pub(crate) ready: usize,
     pub(crate) failure: Option<Error>,
     /// The caller that has the turn.
-    pub(crate) caller: Option<ThreadId>,
+    pub(crate) caller: Option<usize>,
+    /// The threads of the pool, by [`this_thread`](crate::worker::this_thread).
+    pub(crate) members: Vec<usize>,
     pub(crate) closed: bool,
     /// The number of the next submission.
     next_batch: u64,
@@ -70,6 +71,7 @@ impl Shared {
             ready: 0,
             failure: None,
             caller: None,
+            members: Vec::new(),
             closed: false,
             next_batch: 0,
         };

@@ -55,8 +55,17 @@ struct Start {
     place: usize,
 }
 
+/// A number for the calling thread that no other thread has while this one lives. What the standard
+/// library knows of a thread that it has not begun would be allocated, and never freed in the main
+/// one.
+pub(crate) fn this_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}
+
 /// Runs thread `me` until the pool ends.
 pub(crate) fn run(shared: &Shared, me: usize) {
+    lock(&shared.state).members.push(this_thread());
     // The code that opens the source of blocks is foreign.
     let worker = catch_unwind(AssertUnwindSafe(|| Worker::set_up(shared, me)));
     let worker = worker.unwrap_or(Err(Error::Panicked));
@@ -74,7 +83,7 @@ pub(crate) fn run(shared: &Shared, me: usize) {
 
 /// Computes all that waits, in the calling thread: for a pool without threads.
 pub(crate) fn run_here(shared: &Shared) {
-    let me = Some(std::thread::current().id());
+    let me = Some(this_thread());
     if lock(&shared.state).caller == me {
         // A task has submitted more, which follows when it has ended.
         return;

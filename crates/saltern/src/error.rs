@@ -77,11 +77,10 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Pool(error) => error.kind(),
-            Error::Policy(_)
-            | Error::Malformed { .. }
-            | Error::NoVerifier { .. }
-            | Error::InUse { .. } => ErrorKind::BadInput,
-            Error::NotAccepted { .. } | Error::OverLimit { .. } => ErrorKind::OverLimit,
+            Error::Policy(_) | Error::Malformed { .. } | Error::InUse { .. } => ErrorKind::BadInput,
+            Error::NotAccepted { .. } | Error::NoVerifier { .. } | Error::OverLimit { .. } => {
+                ErrorKind::OverLimit
+            }
             Error::Unavailable { .. } => ErrorKind::Unavailable,
             Error::Failed { .. } => ErrorKind::Internal,
         }

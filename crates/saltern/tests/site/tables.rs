@@ -153,6 +153,7 @@ fn known_schemes_that_are_not_verified_are_refused_by_name() {
         assert!(census.unsupported.keys().any(|known| known.contains(name)), "{name}");
         let error = passwords.verify("alice", "password", Some(stored)).wait().unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
+        assert_eq!(error.kind(), saltern::ErrorKind::OverLimit, "refused, not bad: {error}");
     }
 }
 
