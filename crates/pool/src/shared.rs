@@ -47,7 +47,7 @@ pub(crate) struct State {
     pub(crate) failure: Option<Error>,
     /// The caller that has the turn.
     pub(crate) caller: Option<usize>,
-    /// The threads of the pool, by [`this_thread`](crate::worker::this_thread).
+    /// The threads of the pool, by [`this_thread`].
     pub(crate) members: Vec<usize>,
     pub(crate) closed: bool,
     /// The number of the next submission.
@@ -243,4 +243,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 pub(crate) fn wait<'s, T>(condition: &Condvar, guard: MutexGuard<'s, T>) -> MutexGuard<'s, T> {
     condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A number for the calling thread that no other thread has while this one lives. What the standard
+/// library knows of a thread that it has not begun would be allocated, and never freed in the main
+/// one.
+pub(crate) fn this_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
 }

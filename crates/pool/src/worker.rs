@@ -20,7 +20,7 @@ use crate::rate::Sample;
 use crate::reader::Reader;
 use crate::schedule::portion;
 use crate::shape::Shape;
-use crate::shared::{Shared, State, lock, wait};
+use crate::shared::{Shared, State, lock, this_thread, wait};
 use crate::source::{BlockSource, Completion};
 
 /// One thread.
@@ -53,14 +53,6 @@ struct Start {
     items: Vec<Queued>,
     arena: Arena,
     place: usize,
-}
-
-/// A number for the calling thread that no other thread has while this one lives. What the standard
-/// library knows of a thread that it has not begun would be allocated, and never freed in the main
-/// one.
-pub(crate) fn this_thread() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| std::ptr::from_ref(here).addr())
 }
 
 /// Runs thread `me` until the pool ends.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Pool;
 use crate::config::PoolConfig;
 use crate::error::Error;
-use crate::shared::{Shared, Submission, lock};
+use crate::shared::{Shared, Submission, lock, this_thread};
 use crate::terms::Terms;
 use crate::worker;
 
@@ -78,7 +78,7 @@ impl Drop for Pool {
         }
         self.shared.close();
         // A future's waker runs in a thread of the pool, and may hold the last reference to it.
-        let inside = lock(&self.shared.state).members.contains(&worker::this_thread());
+        let inside = lock(&self.shared.state).members.contains(&this_thread());
         let me = inside.then(|| std::thread::current().id());
         for thread in self.threads.drain(..) {
             if Some(thread.thread().id()) != me {
