@@ -57,7 +57,6 @@ struct Start {
 
 /// Runs thread `me` until the pool ends.
 pub(crate) fn run(shared: &Shared, me: usize) {
-    lock(&shared.state).members.push(this_thread());
     // The code that opens the source of blocks is foreign.
     let worker = catch_unwind(AssertUnwindSafe(|| Worker::set_up(shared, me)));
     let worker = worker.unwrap_or(Err(Error::Panicked));

@@ -41,7 +41,11 @@ impl Pool {
         for me in 0..self.shared.config.threads {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name(format!("saltern-{me}"));
-            let Ok(thread) = thread.spawn(move || worker::run(&shared, me)) else { break };
+            let run = move || {
+                lock(&shared.state).members.push(this_thread());
+                worker::run(&shared, me);
+            };
+            let Ok(thread) = thread.spawn(run) else { break };
             self.threads.push(thread);
         }
         self.threads.len()
