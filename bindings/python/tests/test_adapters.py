@@ -308,6 +308,20 @@ def test_strings_of_programs_that_take_long_passwords():
         assert not ours.verify(password + "x", wide.hash(password))
 
 
+@pytest.mark.parametrize("limit", [511, 4096])
+def test_wrapped_strings_of_long_passwords(limit):
+    """As docs/python.md has it: they match once the policy takes such passwords."""
+    text = f"schemes = ['yescrypt', 'pbkdf2']\n[params]\ncost = 1\n[limits]\npassword = {limit}\n"
+    hasher = saltern.PasswordHasher.from_policy_text(text)
+    password = "x" * 600
+    old = CryptContext(["django_pbkdf2_sha256"], django_pbkdf2_sha256__rounds=100).hash(password)
+    wrapped = hasher.wrap(old)
+    assert wrapped.startswith("{over=pbkdf2_sha256$")
+    ours = saltern.pwdlib.YescryptHasher(hasher=hasher)
+    assert ours.verify(password, wrapped) is (limit == 4096)
+    assert ours.verify(password + "x", wrapped) is False
+
+
 def test_policies_that_refuse_what_crypt_takes():
     text = "[params]\ncost = 1\n[limits]\npassword = 510\n"
     with pytest.raises(saltern.BadInputError, match="limits.password is below 511"):
