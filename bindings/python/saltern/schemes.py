@@ -9,6 +9,7 @@ digest.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 
 from saltern._saltern import PasswordHasher, blake2b
@@ -23,6 +24,7 @@ __all__ = ["MAX_PASSWORD", "adapted", "checked", "forms", "hashed", "is_ours", "
 #: Bytes of the longest password that crypt(3) takes.
 MAX_PASSWORD = 511
 
+_LOG = logging.getLogger("saltern")
 _SCHEMES = ["yescrypt", "scrypt", "escrypt"]
 _TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=", "{over=")
 
@@ -90,8 +92,11 @@ def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) ->
         return True
     for other in others:
         # Another program may have made the string, under a policy that takes such passwords.
-        with suppress(BadInputError, OverLimitError):
+        try:
             return _matches(hasher, other, hash)
+        except (BadInputError, OverLimitError) as refusal:
+            if b"{over=" in (hash if isinstance(hash, bytes) else hash.encode("utf-8", "replace")):
+                _LOG.warning("a login to an account with a wrapped string was refused: %s", refusal)
     return False
 
 

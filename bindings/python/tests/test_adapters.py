@@ -309,8 +309,9 @@ def test_strings_of_programs_that_take_long_passwords():
 
 
 @pytest.mark.parametrize("limit", [511, 4096])
-def test_wrapped_strings_of_long_passwords(limit):
-    """As docs/python.md has it: they match once the policy takes such passwords."""
+def test_wrapped_strings_of_long_passwords(limit, caplog):
+    """As docs/python.md has it: they match once the policy takes such passwords; until then, the
+    log tells the operator."""
     text = f"schemes = ['yescrypt', 'pbkdf2']\n[params]\ncost = 1\n[limits]\npassword = {limit}\n"
     hasher = saltern.PasswordHasher.from_policy_text(text)
     password = "x" * 600
@@ -319,6 +320,8 @@ def test_wrapped_strings_of_long_passwords(limit):
     assert wrapped.startswith("{over=pbkdf2_sha256$")
     ours = saltern.pwdlib.YescryptHasher(hasher=hasher)
     assert ours.verify(password, wrapped) is (limit == 4096)
+    assert ("above the limit of 511" in caplog.text) is (limit != 4096)
+    assert password not in caplog.text and wrapped not in caplog.text
     assert ours.verify(password + "x", wrapped) is False
 
 
