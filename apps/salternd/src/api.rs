@@ -22,9 +22,7 @@ pub use self::answer::{Checked, Completed, Completion, Counted, Counting, Freshn
 pub use self::answer::{Hashed, Hashing, Rekeyed, Rekeying, Verdict, Verified};
 #[cfg(feature = "server")]
 pub use self::openapi::document;
-#[cfg(feature = "server")]
-pub(crate) use self::problem::REASONS;
-pub use self::problem::{Kind, Problem};
+pub use self::problem::{Kind, Problem, Reason};
 #[cfg(feature = "server")]
 pub use self::reply::Answer;
 #[cfg(feature = "server")]

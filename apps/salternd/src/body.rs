@@ -9,7 +9,7 @@ use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
 use saltern_wipe::Zeroizing;
 use tokio::time::timeout;
 
-use crate::api::Problem;
+use crate::api::{Problem, Reason};
 
 /// A body to send.
 pub(crate) enum Body {
@@ -76,7 +76,8 @@ pub(crate) async fn whole(
     most: usize,
     time: Duration,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let too_large = || Problem::new("too-large", format!("a body may have at most {most} bytes"));
+    let too_large =
+        || Problem::new(Reason::TooLarge, format!("a body may have at most {most} bytes"));
     let size = body.size_hint().upper().unwrap_or(most as u64);
     if size > most as u64 {
         return Err(too_large());
@@ -92,7 +93,7 @@ pub(crate) async fn whole(
         }
         Ok(())
     };
-    let slow = || Problem::new("slow", format!("the body did not arrive within {time:?}"));
+    let slow = || Problem::new(Reason::Slow, format!("the body did not arrive within {time:?}"));
     timeout(time, all).await.map_err(|_| slow())??;
     Ok(read)
 }

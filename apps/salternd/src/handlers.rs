@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub(crate) use self::batch::batch;
 pub(crate) use self::census::census;
 pub(crate) use self::single::single;
-use crate::api::{Answer, Kind, Op, Problem};
+use crate::api::{Answer, Kind, Op, Problem, Reason};
 use crate::site::{Client, Current, Peer, State, UnderWay};
 
 /// A line of a request.
@@ -113,7 +113,7 @@ impl Call {
         let left = allowed.saturating_sub(self.received.elapsed());
         if left.is_zero() {
             return Err(Problem::new(
-                "too-late",
+                Reason::TooLate,
                 "there was no time left when the request was read",
             ));
         }
@@ -140,10 +140,10 @@ impl Call {
             let fields = [
                 ("op", json!(op.name())),
                 ("client", json!(client.name)),
-                ("reason", json!(problem.reason)),
+                ("reason", json!(problem.reason.word())),
                 ("detail", json!(problem.detail)),
             ];
-            state.log.warn_seldom("failed", problem.reason, &fields);
+            state.log.warn_seldom("failed", problem.reason.word(), &fields);
         }
     }
 

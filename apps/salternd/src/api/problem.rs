@@ -22,6 +22,63 @@ protocol_enum! {
     }
 }
 
+macro_rules! reasons {
+    ($($reason:ident = ($word:literal, $status:literal, $kind:ident, $title:literal),)*) => {
+        /// The specific reason for a problem: the last part of its type.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
+        pub enum Reason {
+            $(#[doc = concat!($title, ".")] $reason,)*
+            /// One that this version of the client does not know.
+            Other,
+        }
+
+        impl Reason {
+            /// All reasons of the service.
+            pub(crate) const ALL: &[Reason] = &[$(Reason::$reason),*];
+
+            /// The word for it in the type of a problem.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Reason::$reason => $word,)*
+                    Reason::Other => "other",
+                }
+            }
+
+            /// The HTTP status of its answers, their kind, and what it means.
+            pub(crate) const fn meaning(self) -> (u16, Kind, &'static str) {
+                match self {
+                    $(Reason::$reason => ($status, Kind::$kind, $title),)*
+                    Reason::Other => (500, Kind::Internal, ""),
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    Malformed = ("malformed", 400, BadInput, "The request does not match the OpenAPI document"),
+    Forbidden = ("forbidden", 403, BadInput, "The client may not do this"),
+    NotFound = ("not-found", 404, BadInput, "There is nothing at this path"),
+    Method = ("method", 405, BadInput, "This needs another method"),
+    Slow = ("slow", 408, BadInput, "The request did not arrive in time"),
+    TooLarge = ("too-large", 413, OverLimit, "The request is too large"),
+    MediaType = ("media-type", 415, BadInput, "This needs another content type"),
+    BadInput = ("bad-input", 422, BadInput, "The string or the password cannot be used"),
+    OverLimit = ("over-limit", 422, OverLimit, "The policy does not allow this"),
+    AccountRate = ("account-rate", 429, Overloaded, "Too many logins to this account"),
+    ClientConnections = ("client-connections", 503, Overloaded, "Too many connections from this client"),
+    ClientRate = ("client-rate", 429, Overloaded, "Too many requests from this client"),
+    Internal = ("internal", 500, Internal, "Something is wrong with the service"),
+    TooLate = ("too-late", 503, Overloaded, "There is not enough time for the request"),
+    Expired = ("expired", 503, Overloaded, "The request was not done in time"),
+    QueueFull = ("queue-full", 503, Overloaded, "Too many requests are waiting"),
+    Ending = ("ending", 503, Overloaded, "The service is shutting down"),
+    Starting = ("starting", 503, Unavailable, "The service is not ready yet"),
+    Unavailable = ("unavailable", 503, Unavailable, "A key or a ROM is missing"),
+}
+
 /// Why a request failed. A wrong password is not one of these reasons.
 ///
 /// A problem has one of five kinds, which is its outcome, and a more specific reason. Its text
@@ -33,8 +90,8 @@ pub struct Problem {
     pub status: u16,
     /// The kind of the problem.
     pub kind: Kind,
-    /// The last part of its type; `other` for one unknown to this version of the client.
-    pub reason: &'static str,
+    /// The specific reason.
+    pub reason: Reason,
     /// What happened, for people.
     pub detail: String,
     /// The time after which the same request may succeed.
@@ -44,42 +101,18 @@ pub struct Problem {
 /// The prefix of every problem type.
 pub(crate) const TYPE: &str = "urn:saltern:problem:";
 
-/// All reasons, each with its status, its kind, and its meaning.
-pub(crate) const REASONS: &[(&str, u16, Kind, &str)] = &[
-    ("malformed", 400, Kind::BadInput, "The request does not match the OpenAPI document"),
-    ("forbidden", 403, Kind::BadInput, "The client may not do this"),
-    ("not-found", 404, Kind::BadInput, "There is nothing at this path"),
-    ("method", 405, Kind::BadInput, "This needs another method"),
-    ("slow", 408, Kind::BadInput, "The request did not arrive in time"),
-    ("too-large", 413, Kind::OverLimit, "The request is too large"),
-    ("media-type", 415, Kind::BadInput, "This needs another content type"),
-    ("bad-input", 422, Kind::BadInput, "The string or the password cannot be used"),
-    ("over-limit", 422, Kind::OverLimit, "The policy does not allow this"),
-    ("account-rate", 429, Kind::Overloaded, "Too many logins to this account"),
-    ("client-connections", 503, Kind::Overloaded, "Too many connections from this client"),
-    ("client-rate", 429, Kind::Overloaded, "Too many requests from this client"),
-    ("internal", 500, Kind::Internal, "Something is wrong with the service"),
-    ("too-late", 503, Kind::Overloaded, "There is not enough time for the request"),
-    ("expired", 503, Kind::Overloaded, "The request was not done in time"),
-    ("queue-full", 503, Kind::Overloaded, "Too many requests are waiting"),
-    ("ending", 503, Kind::Overloaded, "The service is shutting down"),
-    ("starting", 503, Kind::Unavailable, "The service is not ready yet"),
-    ("unavailable", 503, Kind::Unavailable, "A key or a ROM is missing"),
-];
-
 impl Problem {
-    /// A problem with one of the known reasons.
-    pub(crate) fn new(reason: &'static str, detail: impl Into<String>) -> Self {
-        let found = REASONS.iter().find(|known| known.0 == reason);
-        let (status, kind) = found.map_or((500, Kind::Internal), |known| (known.1, known.2));
+    /// A problem with the status and the kind of its reason.
+    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
+        let (status, kind, _) = reason.meaning();
         // Room, time, or keys and ROMs may soon be available.
-        let passes = kind == Kind::Overloaded || reason == "starting";
+        let passes = kind == Kind::Overloaded || reason == Reason::Starting;
         let retry_after = passes.then_some(Duration::from_secs(1));
         Problem { status, kind, reason, detail: detail.into(), retry_after }
     }
 
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
-        Self::new("malformed", detail)
+        Self::new(Reason::Malformed, detail)
     }
 
     /// The name of its kind.
@@ -94,8 +127,8 @@ impl Problem {
         let value: Value = serde_json::from_slice(text).ok()?;
         let word = |name: &str| value.get(name).and_then(Value::as_str);
         let reason = word("type")?.strip_prefix(TYPE)?;
-        let reason =
-            REASONS.iter().find(|known| known.0 == reason).map_or("other", |known| known.0);
+        let known = Reason::ALL.iter().find(|known| known.word() == reason);
+        let reason = known.copied().unwrap_or(Reason::Other);
         let kind = serde_json::from_value(value.get("outcome")?.clone()).ok()?;
         let detail = word("detail")?.to_owned();
         let wait = value.get("retry_after_ms").and_then(Value::as_u64).map(Duration::from_millis);

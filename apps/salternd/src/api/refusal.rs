@@ -6,7 +6,7 @@ use saltern::{Error, ErrorKind};
 use saltern_pool::Error as PoolError;
 use serde_json::{Value, json};
 
-use super::problem::{Kind, Problem, REASONS, TYPE};
+use super::problem::{Kind, Problem, Reason, TYPE};
 use super::schema::{Field, Schema, object};
 
 impl Problem {
@@ -23,9 +23,9 @@ impl Problem {
 
     /// As JSON.
     pub(crate) fn json(&self) -> Value {
-        let title = REASONS.iter().find(|known| known.0 == self.reason).map_or("", |known| known.3);
+        let (_, _, title) = self.reason.meaning();
         let mut value = json!({
-            "type": format!("{TYPE}{}", self.reason),
+            "type": format!("{TYPE}{}", self.reason.word()),
             "title": title,
             "status": self.status,
             "detail": self.detail,
@@ -53,14 +53,14 @@ impl From<ErrorKind> for Kind {
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let reason = match (error.kind(), &error) {
-            (ErrorKind::BadInput, _) => "bad-input",
-            (ErrorKind::OverLimit, _) => "over-limit",
-            (ErrorKind::Unavailable, _) => "unavailable",
-            (ErrorKind::Overloaded, Error::Pool(PoolError::TooLate { .. })) => "too-late",
-            (ErrorKind::Overloaded, Error::Pool(PoolError::Expired)) => "expired",
-            (ErrorKind::Overloaded, Error::Pool(PoolError::Cancelled)) => "ending",
-            (ErrorKind::Overloaded, _) => "queue-full",
-            (ErrorKind::Internal, _) => "internal",
+            (ErrorKind::BadInput, _) => Reason::BadInput,
+            (ErrorKind::OverLimit, _) => Reason::OverLimit,
+            (ErrorKind::Unavailable, _) => Reason::Unavailable,
+            (ErrorKind::Overloaded, Error::Pool(PoolError::TooLate { .. })) => Reason::TooLate,
+            (ErrorKind::Overloaded, Error::Pool(PoolError::Expired)) => Reason::Expired,
+            (ErrorKind::Overloaded, Error::Pool(PoolError::Cancelled)) => Reason::Ending,
+            (ErrorKind::Overloaded, _) => Reason::QueueFull,
+            (ErrorKind::Internal, _) => Reason::Internal,
         };
         let problem = Self::new(reason, error.to_string());
         match error {
@@ -75,7 +75,8 @@ impl From<Error> for Problem {
 
 impl Schema for Problem {
     fn schema() -> Value {
-        let types: Vec<_> = REASONS.iter().map(|known| format!("{TYPE}{}", known.0)).collect();
+        let types: Vec<_> =
+            Reason::ALL.iter().map(|known| format!("{TYPE}{}", known.word())).collect();
         let integer = || json!({ "type": "integer" });
         let text = || json!({ "type": "string" });
         let field = |name, about: &str, schema, optional| -> Field {
@@ -98,8 +99,8 @@ impl Schema for Problem {
 /// The statuses of problems, and their meanings, for the document.
 pub(crate) fn statuses() -> std::collections::BTreeMap<u16, Vec<&'static str>> {
     let mut statuses = std::collections::BTreeMap::<u16, Vec<&'static str>>::new();
-    for (_, status, _, title) in REASONS {
-        statuses.entry(*status).or_default().push(title);
+    for (status, _, title) in Reason::ALL.iter().map(|reason| reason.meaning()) {
+        statuses.entry(status).or_default().push(title);
     }
     statuses
 }
@@ -110,10 +111,10 @@ mod tests {
 
     #[test]
     fn what_passes_is_to_be_tried_again() {
-        for (reason, _, kind, _) in REASONS {
-            let passes = *kind == Kind::Overloaded || *reason == "starting";
+        for &reason in Reason::ALL {
+            let passes = reason.meaning().1 == Kind::Overloaded || reason == Reason::Starting;
             let wait = Problem::new(reason, "").retry_seconds();
-            assert_eq!(wait, passes.then_some(1), "{reason}");
+            assert_eq!(wait, passes.then_some(1), "{reason:?}");
         }
     }
 

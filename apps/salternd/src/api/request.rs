@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::fields::{MaybeStored, request};
-use super::problem::Problem;
+use super::problem::{Problem, Reason};
 use super::schema::Schema;
 
 request! {
@@ -78,7 +78,7 @@ impl<'a> BatchLine<'a> {
         let id = fields.raw("id");
         if let Some(long) = id.map(|id| id.get().len()).filter(|length| *length > ID) {
             let detail = format!("`id` takes {long} bytes as it is written: at most {ID} may");
-            return Err(Problem::new("too-large", detail));
+            return Err(Problem::new(Reason::TooLarge, detail));
         }
         Ok(BatchLine { id, fields })
     }
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(line.id.map(RawValue::get), Some("7"));
         let Err(problem) = line.asked() else { panic!("it was taken") };
         let said = "unknown field: expected a JSON object of id, op, hash";
-        assert_eq!((problem.reason, &*problem.detail), ("malformed", said));
+        assert_eq!((problem.reason, &*problem.detail), (Reason::Malformed, said));
     }
 
     #[test]

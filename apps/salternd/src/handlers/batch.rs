@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::single::{Login, hash, needs_rehash, rekey, verify};
 use super::{Call, LINE, Lines, Numbered, RequestContext, Room};
-use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem};
+use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem, Reason};
 use crate::body::keeping;
 
 /// How long a line waits if the pool has no room for it.
@@ -89,7 +89,7 @@ impl Stream {
                     let task = done.as_ref().map_or_else(tokio::task::JoinError::id, |done| done.0);
                     let number = numbers.remove(&task).unwrap_or_default();
                     let panicked = |_| {
-                        let problem = Problem::new("internal", "this line has failed");
+                        let problem = Problem::new(Reason::Internal, "this line has failed");
                         Done { number, id: None, result: Err(problem), room: None }
                             .counted(&self.call, Op::Batch)
                     };
@@ -165,7 +165,7 @@ async fn in_turn<L: Lines>(
 
 pub(super) fn is_ending() -> Problem {
     let detail = "the service is shutting down: no further lines are processed";
-    Problem::new("ending", detail)
+    Problem::new(Reason::Ending, detail)
 }
 
 async fn one<R: Room>(call: Arc<Call>, line: Numbered<R>, permit: Option<RatePermit>) -> Done<R> {
@@ -229,7 +229,7 @@ async fn done(call: &Call, asked: Asked, permit: Option<RatePermit>) -> Result<A
 /// The result of some work, if it is available by then.
 async fn by<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Result<T, Problem> {
     let Some(until) = until else { return Ok(work.await) };
-    let late = |_| Problem::new("expired", "the line had no time left").after(PAUSE);
+    let late = |_| Problem::new(Reason::Expired, "the line had no time left").after(PAUSE);
     tokio::time::timeout_at(until, work).await.map_err(late)
 }
 
@@ -283,7 +283,7 @@ async fn compute_with_retry(
             Work::Verify(login) => verify(&context, &passwords, login, left).await,
         };
         match result {
-            Err(problem) if problem.reason == "queue-full" => {
+            Err(problem) if problem.reason == Reason::QueueFull => {
                 by(until, tokio::time::sleep(PAUSE)).await?;
             }
             result => return result,

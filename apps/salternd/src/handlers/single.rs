@@ -8,7 +8,7 @@ use saltern::{Outcome, Passwords, Ticket};
 use tokio::time::timeout;
 
 use super::{Call, RequestContext};
-use crate::api::{Answer, Hash, Op, Problem, Stored, Verdict, Verify};
+use crate::api::{Answer, Hash, Op, Problem, Reason, Stored, Verdict, Verify};
 use crate::site::Accounts;
 
 /// Processes a request.
@@ -32,7 +32,7 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
         }
         Op::NeedsRehash => needs_rehash(&call.context, &Stored::parse(body)?.hash),
         Op::Rekey => rekey(&call.context, &Stored::parse(body)?.hash),
-        _ => Err(Problem::new("internal", "this is not a request for one password")),
+        _ => Err(Problem::new(Reason::Internal, "this is not a request for one password")),
     }
 }
 
@@ -53,7 +53,7 @@ async fn in_time<T: Send + 'static>(
     if let Ok(result) = timeout(time, &mut ticket).await {
         return Ok(result?);
     }
-    let late = || Problem::new("expired", "the answer was not ready in time");
+    let late = || Problem::new(Reason::Expired, "the answer was not ready in time");
     Ok(ticket.known_now().ok_or_else(late)??)
 }
 
@@ -86,7 +86,8 @@ impl<'a> Login<'a> {
                 return Err(Problem::malformed(missing));
             }
             accounts.take(account).map_err(|wait| {
-                Problem::new("account-rate", "this account has had too many logins").after(wait)
+                Problem::new(Reason::AccountRate, "this account has had too many logins")
+                    .after(wait)
             })?;
         }
         Ok(Counted { accounts: accounts.cloned(), account })
@@ -120,7 +121,7 @@ pub(super) async fn hash(
     time: Option<Duration>,
 ) -> Result<Answer, Problem> {
     if password.is_empty() {
-        return Err(Problem::new("bad-input", "the password is empty"));
+        return Err(Problem::new(Reason::BadInput, "the password is empty"));
     }
     Ok(Answer::hashed(in_time(passwords.hash(password), time).await?))
 }

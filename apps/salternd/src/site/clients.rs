@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::rate::Bucket;
-use crate::api::{Problem, Right};
+use crate::api::{Problem, Reason, Right};
 
 /// The other end of a connection, as far as its identity is proved.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,7 +98,7 @@ impl Client {
             return Ok(());
         }
         let (name, right) = (&self.name, right.word());
-        Err(Problem::new("forbidden", format!("the client {name} lacks the right `{right}`")))
+        Err(Problem::new(Reason::Forbidden, format!("the client {name} lacks the right `{right}`")))
     }
 
     /// Checks that the client has one of these rights, if there are any.
@@ -114,7 +114,7 @@ impl Client {
     /// Counts a request, or refuses it if there are too many.
     pub(crate) fn begin(&self) -> Result<UnderWay, Problem> {
         let refused =
-            |what| Problem::new("client-rate", format!("the client {} {what}", self.name));
+            |what| Problem::new(Reason::ClientRate, format!("the client {} {what}", self.name));
         // Counted first, so that two requests cannot take the same place.
         let guard = UnderWay(Arc::clone(&self.under_way));
         if self.under_way.fetch_add(1, Relaxed) >= self.most {
@@ -153,7 +153,7 @@ impl Clients {
             Peer::Anybody { client } => format!("the client {client} is not in [[clients]]"),
         };
         let found = self.0.iter().find(|client| client.who.is(&client.name, peer));
-        found.ok_or_else(|| Problem::new("forbidden", stranger()))
+        found.ok_or_else(|| Problem::new(Reason::Forbidden, stranger()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use saltern::policy::Scheme;
 
-use crate::api::{OPS, Op, Problem, REASONS};
+use crate::api::{OPS, Op, Problem, Reason};
 
 /// The outcomes of requests: those of answers, those of problems, and that nobody waited any more.
 pub(super) const OUTCOMES: [&str; 17] = [
@@ -54,7 +54,7 @@ pub(super) const CLASSES: usize = 13;
 pub(crate) struct Metrics {
     pub(super) requests: [[AtomicU64; OUTCOMES.len()]; OPS],
     pub(super) times: [Times; OPS],
-    pub(super) reasons: [AtomicU64; REASONS.len()],
+    pub(super) reasons: [AtomicU64; Reason::ALL.len()],
     /// Lines of batches.
     pub(super) lines: [[AtomicU64; OUTCOMES.len()]; OPS],
     /// Stored strings, by scheme and class of memory.
@@ -92,8 +92,7 @@ impl Metrics {
 
     /// Counts a problem by its reason.
     pub(crate) fn problem(&self, problem: &Problem) {
-        let at = REASONS.iter().position(|known| known.0 == problem.reason);
-        if let Some(count) = at.and_then(|at| self.reasons.get(at)) {
+        if let Some(count) = self.reasons.get(problem.reason as usize) {
             count.fetch_add(1, Relaxed);
         }
     }

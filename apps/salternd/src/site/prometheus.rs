@@ -7,7 +7,7 @@ use saltern::policy::Scheme;
 
 use super::metrics::{BUCKETS, ENDED, Metrics, OUTCOMES};
 use super::state::{Current, Phase, State};
-use crate::api::{REASONS, ROUTES};
+use crate::api::{ROUTES, Reason};
 
 /// The text for Prometheus.
 pub(crate) fn text(state: &State) -> String {
@@ -17,8 +17,12 @@ pub(crate) fn text(state: &State) -> String {
     page.outcomes("saltern_lines_total", "Lines of batches", &metrics.lines);
     page.times(metrics);
     page.head("saltern_refused_total", "counter", "Problems by reason");
-    for (known, count) in REASONS.iter().zip(&metrics.reasons) {
-        page.value("saltern_refused_total", &[("reason", known.0)], count.load(Relaxed) as f64);
+    for (reason, count) in Reason::ALL.iter().zip(&metrics.reasons) {
+        page.value(
+            "saltern_refused_total",
+            &[("reason", reason.word())],
+            count.load(Relaxed) as f64,
+        );
     }
     page.strings(metrics);
     let counter = |count: &AtomicU64| count.load(Relaxed) as f64;

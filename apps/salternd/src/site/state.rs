@@ -11,7 +11,7 @@ use super::clients::Clients;
 use super::log::Log;
 use super::metrics::Metrics;
 use super::rate::Accounts;
-use crate::api::Problem;
+use crate::api::{Problem, Reason};
 
 /// The configuration for requests. A reload replaces it; requests in progress keep the one they
 /// began with.
@@ -94,7 +94,8 @@ impl State {
     /// # Errors
     /// *Unavailable* while the service starts.
     pub(crate) fn ready(&self) -> Result<Arc<Current>, Problem> {
-        let starting = || Problem::new("starting", "keys and ROMs are being checked: try again");
+        let starting =
+            || Problem::new(Reason::Starting, "keys and ROMs are being checked: try again");
         self.current().ok_or_else(starting)
     }
 

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::limits::Limits;
 use super::quota::{Holder, Quota, Share};
-use crate::api::Problem;
+use crate::api::{Problem, Reason};
 use crate::handlers::{LINE, Room};
 
 /// How long a line waits for memory before it tries again.
@@ -50,7 +50,7 @@ impl BodyBudget {
         let full = |whose: &str| {
             let detail =
                 format!("the bodies of {whose} take up all the memory reserved for bodies");
-            Problem::new("queue-full", detail)
+            Problem::new(Reason::QueueFull, detail)
         };
         let of_one = self.of_one.take(Holder::Client(client.to_owned()), bytes);
         let of_one = of_one.ok_or_else(|| full("other requests of this client"))?;

@@ -16,7 +16,7 @@ use tokio::sync::watch::Receiver;
 use super::http::{Service, refuse_all, respond};
 use super::limits::Limits;
 use super::write_timeout::{Socket, peer_closed};
-use crate::api::Problem;
+use crate::api::{Problem, Reason};
 use crate::site::Peer;
 
 /// More headers than any proxy adds.
@@ -72,7 +72,7 @@ impl std::error::Error for Gone {}
 pub(super) async fn turn_away(stream: impl AsyncRead + AsyncWrite + Unpin, service: &Service) {
     let second = Duration::from_secs(1);
     let detail = "this client has as many connections as it may have: reuse them";
-    let problem = Problem::new("client-connections", detail);
+    let problem = Problem::new(Reason::ClientConnections, detail);
     let answer = service_fn(|_| {
         let response = refuse_all(service, &problem);
         async move { Ok::<_, Infallible>(response) }

@@ -13,7 +13,7 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use super::body_budget::BodyBudget;
 use super::limits::Limits;
 use super::lines::BodyLines;
-use crate::api::{JSON, LINES, Op, Problem, Route, find};
+use crate::api::{JSON, LINES, Op, Problem, Reason, Route, find};
 use crate::body::{Body, whole};
 use crate::handlers::{Call, RequestContext, batch, census, single};
 use crate::site::{Peer, Phase, State, metrics_text};
@@ -44,12 +44,12 @@ pub(crate) async fn respond(
     let route = find(request.uri().path());
     let Some(route) = route.filter(|route| route.op != Op::Dashboard || service.dashboard) else {
         let detail = "see /v1/openapi.json for the paths that exist";
-        return refuse(service, &Problem::new("not-found", detail));
+        return refuse(service, &Problem::new(Reason::NotFound, detail));
     };
     let head = route.method == "GET" && request.method() == Method::HEAD;
     if request.method().as_str() != route.method && !head {
         let detail = format!("{} needs the method {}", route.path, route.method);
-        let mut response = refuse(service, &Problem::new("method", detail));
+        let mut response = refuse(service, &Problem::new(Reason::Method, detail));
         response.headers_mut().insert(ALLOW, HeaderValue::from_static(route.method));
         return response;
     }
@@ -153,10 +153,10 @@ fn end(call: Call, result: Result<crate::api::Answer, Problem>) -> Response<Body
 /// Whether requests can be served, and if not, why.
 fn ready(state: &State) -> Response<Body> {
     let problem = match (state.phase(), state.ready()) {
-        (Phase::Ending, _) => Problem::new("ending", "no more requests are accepted"),
+        (Phase::Ending, _) => Problem::new(Reason::Ending, "no more requests are accepted"),
         (_, Err(starting)) => starting,
         (_, Ok(current)) => match current.passwords.damaged_roms().first() {
-            Some(damage) => Problem::new("unavailable", damage.clone()),
+            Some(damage) => Problem::new(Reason::Unavailable, damage.clone()),
             None => return plain(200, "text/plain", "ready\n"),
         },
     };
@@ -183,7 +183,7 @@ fn content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     if given.eq_ignore_ascii_case(wanted) {
         return Ok(());
     }
-    Err(Problem::new("media-type", format!("{} takes {wanted}", route.path)))
+    Err(Problem::new(Reason::MediaType, format!("{} takes {wanted}", route.path)))
 }
 
 /// Refuses requests that a browser sends to a foreign name for this address: on a listener without
@@ -196,7 +196,7 @@ fn is_local(headers: &HeaderMap) -> Result<(), Problem> {
     if name == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
         return Ok(());
     }
-    Err(Problem::new("forbidden", "the host must be localhost or a loopback address"))
+    Err(Problem::new(Reason::Forbidden, "the host must be localhost or a loopback address"))
 }
 
 /// The trace that a request is part of (W3C trace context): 32 hexadecimal digits.

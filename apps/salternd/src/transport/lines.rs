@@ -8,7 +8,7 @@ use saltern_wipe::Zeroizing;
 use tokio::time::timeout;
 
 use super::body_budget::{BodyBudget, Reservation};
-use crate::api::Problem;
+use crate::api::{Problem, Reason};
 use crate::body::piece;
 use crate::handlers::{LINE, Lines, Numbered, Room};
 
@@ -67,7 +67,7 @@ impl BodyLines {
         room.keep(line.capacity().max(LINE));
         let too_long = || {
             let detail = format!("line {number} is longer than {most} bytes");
-            Problem::new("too-large", detail)
+            Problem::new(Reason::TooLarge, detail)
         };
         let line = if long { Err(too_long()) } else { Ok(line) };
         Some(Numbered { number, line, room })
@@ -101,7 +101,7 @@ impl BodyLines {
     /// Waits for more of the body, up to the time for a line.
     async fn more(&mut self) -> Result<(), Problem> {
         let time = self.time;
-        let slow = || Problem::new("slow", format!("no line arrived within {time:?}"));
+        let slow = || Problem::new(Reason::Slow, format!("no line arrived within {time:?}"));
         let left = time.saturating_sub(self.waited);
         let _waiting = Waiting { waited: &mut self.waited, since: Instant::now() };
         match timeout(left, piece(&mut self.body)).await.map_err(|_| slow())?? {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use saltern_server::api::{Freshness, Rekeying, Verdict};
+use saltern_server::api::{Freshness, Reason, Rekeying, Verdict};
 use saltern_server::client::{Client, Error};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,11 +23,11 @@ async fn it_hashes_and_verifies() {
     assert_eq!(client.needs_rehash(&stored).await.unwrap().outcome, Freshness::Current);
     assert_eq!(client.rekey(&stored).await.unwrap().outcome, Rekeying::Unchanged);
     let Err(Error::Problem(problem)) = client.rekey("nonsense").await else { panic!() };
-    assert_eq!((problem.status, problem.reason), (422, "bad-input"));
+    assert_eq!((problem.status, problem.reason), (422, Reason::BadInput));
     let Err(Error::Problem(problem)) = client.within(Duration::ZERO).hash("x").await else {
         panic!()
     };
-    assert_eq!(problem.reason, "too-late");
+    assert_eq!(problem.reason, Reason::TooLate);
     // One connection for all of that, and one that asks.
     assert_eq!(daemon.metric("saltern_connections_total", ""), 2.0);
 }
@@ -109,6 +109,9 @@ async fn reasons_that_are_not_known_keep_the_rest() {
         \"retry_after_ms\":250}\r\n\r\n\r\n"])
     .await;
     let Err(Error::Problem(problem)) = client.hash("x").await else { panic!() };
-    assert_eq!((problem.status, problem.reason, problem.outcome()), (503, "other", "overloaded"));
+    assert_eq!(
+        (problem.status, problem.reason, problem.outcome()),
+        (503, Reason::Other, "overloaded")
+    );
     assert_eq!(problem.retry_after, Some(Duration::from_millis(250)));
 }

@@ -15,7 +15,7 @@ use rustix::fs::{FileType, Mode};
 use rustix::process::Signal;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use saltern_server::api::Verdict;
+use saltern_server::api::{Reason, Verdict};
 use saltern_server::client::{Client, Error};
 use saltern_testing::chmod;
 use tempfile::TempDir;
@@ -122,11 +122,11 @@ async fn certificates_decide_who_may_do_what() {
     let answer = client.verify("a", "secret", Some(&stored)).await.unwrap();
     assert_eq!(answer.outcome, Verdict::Match);
     let Err(Error::Problem(problem)) = client.hash("x").await else { panic!() };
-    assert_eq!((problem.status, problem.reason), (403, "forbidden"));
+    assert_eq!((problem.status, problem.reason), (403, Reason::Forbidden));
     let stranger = identity(&authority, "other.example.org", |_| {});
     let stranger = self::client(address, &authority, Some(&stranger));
     let Err(Error::Problem(problem)) = stranger.verify("a", "x", None).await else { panic!() };
-    assert_eq!((problem.status, problem.reason), (403, "forbidden"));
+    assert_eq!((problem.status, problem.reason), (403, Reason::Forbidden));
 }
 
 /// Without a certificate, with one of another authority, with one that has expired or is not valid
@@ -274,10 +274,10 @@ async fn connections_are_counted_by_certificate() {
     }
     let third = client(address, &authority, Some(&login));
     let Err(Error::Problem(problem)) = ask(&third).await else { panic!() };
-    assert_eq!((problem.status, problem.reason), (503, "client-connections"));
+    assert_eq!((problem.status, problem.reason), (503, Reason::ClientConnections));
     let stranger = client(address, &authority, Some(&other));
     let Err(Error::Problem(problem)) = ask(&stranger).await else { panic!() };
-    assert_eq!(problem.reason, "forbidden");
+    assert_eq!(problem.reason, Reason::Forbidden);
     drop((clients, stranger));
     while daemon.metric("saltern_connections_open", "") > 1.0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
