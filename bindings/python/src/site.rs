@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use saltern::Policy;
 use saltern::policy::{Limits, Params, RomSource};
+use saltern_yescrypt::Limit;
 
 /// Everything that determines which strings are accepted and how new ones are made; nothing secret,
 /// no file names, and nothing about threads, memory and deadlines, which may differ between
@@ -44,12 +45,12 @@ fn params(params: &Params) -> String {
 }
 
 fn limits(limits: &Limits) -> String {
-    let Limits { max_memory, max_work, max_n, max_r, max_p, max_t, max_password, .. } = limits;
+    let mut all = String::new();
+    for limit in Limit::ALL {
+        all += &format!("{} {}, ", limit.key(), limits.ceiling(limit));
+    }
     let (flavors, syntax, rom) = (limits.flavors, limits.syntax, limits.rom);
-    format!(
-        "memory {max_memory}, work {max_work}, n {max_n}, r {max_r}, p {max_p}, t {max_t}, \
-         password {max_password}, flavors {flavors:?}, syntax {syntax:?}, rom {rom}"
-    )
+    all + &format!("flavors {flavors:?}, syntax {syntax:?}, rom {rom}")
 }
 
 /// The hash of the whole ROM, or its id if that is all that is known.

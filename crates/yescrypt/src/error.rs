@@ -139,6 +139,26 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
+    /// The quantities that have a ceiling in [`Limits`](crate::Limits): all but
+    /// [`Limit::StoredRomR`].
+    pub const ALL: [Limit; 7] =
+        [Limit::Memory, Limit::Work, Limit::N, Limit::R, Limit::P, Limit::T, Limit::Password];
+
+    /// The key in settings files and reports.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Limit::N => "n",
+            Limit::R => "r",
+            Limit::P => "p",
+            Limit::T => "t",
+            Limit::Memory => "memory",
+            Limit::Work => "work",
+            Limit::Password => "password",
+            Limit::StoredRomR => "stored_rom_r",
+        }
+    }
+
     /// Its name in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {

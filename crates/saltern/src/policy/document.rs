@@ -131,7 +131,7 @@ impl Document {
         self.entries.remove(path)
     }
 
-    fn wrong(&self, path: &str, allowed: &str) -> Invalid {
+    pub(super) fn wrong(&self, path: &str, allowed: &str) -> Invalid {
         self.placed(Invalid::new(path, "", allowed))
     }
 

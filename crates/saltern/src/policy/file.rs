@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use saltern_yescrypt::Params;
 use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::keys::KeyId;
+use saltern_yescrypt::{Limit, Params};
 
 use super::document::{Document, MAX};
 use super::key_file::content;
@@ -144,22 +144,16 @@ impl Policy {
             return Ok(());
         }
         let limits = &mut self.limits;
-        let size = |document: &mut Document, name: &str, value: &mut u64| {
-            *value = document.parsed(name, SIZE, units::size)?.unwrap_or(*value);
-            Ok(())
-        };
-        size(document, "limits.memory", &mut limits.max_memory)?;
-        size(document, "limits.work", &mut limits.max_work)?;
-        let number = |document: &mut Document, name: &str, value: &mut u32| {
-            *value = document.number(name, COUNT)?.unwrap_or(*value);
-            Ok(())
-        };
-        limits.max_n = document.number("limits.n", COUNT)?.unwrap_or(limits.max_n);
-        number(document, "limits.r", &mut limits.max_r)?;
-        number(document, "limits.p", &mut limits.max_p)?;
-        number(document, "limits.t", &mut limits.max_t)?;
-        let password = document.number("limits.password", COUNT)?;
-        limits.max_password = password.unwrap_or(limits.max_password);
+        for limit in Limit::ALL {
+            let path = format!("limits.{}", limit.key());
+            let ceiling = match limit {
+                Limit::Memory | Limit::Work => document.parsed(&path, SIZE, units::size)?,
+                _ => document.number(&path, COUNT)?,
+            };
+            if let Some(Err(_)) = ceiling.map(|ceiling| limits.set_ceiling(limit, ceiling)) {
+                return Err(document.wrong(&path, COUNT));
+            }
+        }
         limits.flavors = word(document, "limits.flavors", FLAVORS)?.unwrap_or(limits.flavors);
         limits.syntax = word(document, "limits.syntax", SYNTAXES)?.unwrap_or(limits.syntax);
         limits.rom = document.flag("limits.rom")?.unwrap_or(limits.rom);

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use saltern_yescrypt::Limits;
 use saltern_yescrypt::hazmat::Pages;
+use saltern_yescrypt::{Limit, Limits};
 
 #[cfg(feature = "rom")]
 use super::words::ACCESS;
@@ -136,29 +136,21 @@ impl DecoyCost {
 }
 
 fn write_limits(out: &mut String, limits: &Limits) -> Result<(), Invalid> {
-    let (memory, work) = (size_text(limits.max_memory), size_text(limits.max_work));
-    let _ = write!(out, "\n[limits]\nmemory = \"{memory}\"\nwork = \"{work}\"\n");
+    out.push_str("\n[limits]\n");
     let usual = Limits::server();
-    for (name, limit, usual) in [
-        ("n", limits.max_n, usual.max_n),
-        ("r", limits.max_r.into(), usual.max_r.into()),
-        ("p", limits.max_p.into(), usual.max_p.into()),
-        ("t", limits.max_t.into(), usual.max_t.into()),
-    ] {
+    for limit in Limit::ALL {
+        let (key, ceiling) = (limit.key(), limits.ceiling(limit));
         // A missing value means the default.
-        let none = limit == usual && limit >= u32::MAX.into();
-        let _ = match none {
-            true => writeln!(out, "# {name}: no limit"),
-            false => writeln!(out, "{name} = {limit}"),
+        let none = ceiling == usual.ceiling(limit) && ceiling >= u32::MAX.into();
+        let _ = match limit {
+            Limit::Memory | Limit::Work => writeln!(out, "{key} = \"{}\"", size_text(ceiling)),
+            _ if none => writeln!(out, "# {key}: no limit"),
+            _ => writeln!(out, "{key} = {ceiling}"),
         };
     }
     let flavors = word("limits.flavors", FLAVORS, &limits.flavors)?;
     let syntax = word("limits.syntax", SYNTAXES, &limits.syntax)?;
-    let _ = write!(
-        out,
-        "password = {}\nrom = {}\nflavors = {flavors}\nsyntax = {syntax}\n",
-        limits.max_password, limits.rom
-    );
+    let _ = write!(out, "rom = {}\nflavors = {flavors}\nsyntax = {syntax}\n", limits.rom);
     Ok(())
 }
 

@@ -114,6 +114,53 @@ impl Limits {
         }
     }
 
+    /// The ceiling of one quantity. For [`Limit::StoredRomR`], which the reader of the ROM decides,
+    /// there is none here.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{Limit, Limits};
+    /// let mut limits = Limits::server();
+    /// assert_eq!(limits.ceiling(Limit::Password), 511);
+    /// limits.set_ceiling(Limit::P, 4)?;
+    /// assert_eq!(limits.max_p, 4);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn ceiling(&self, what: Limit) -> u64 {
+        match what {
+            Limit::Memory => self.max_memory,
+            Limit::Work => self.max_work,
+            Limit::N => self.max_n,
+            Limit::R => self.max_r as u64,
+            Limit::P => self.max_p as u64,
+            Limit::T => self.max_t as u64,
+            Limit::Password => self.max_password as u64,
+            Limit::StoredRomR => u64::MAX,
+        }
+    }
+
+    /// Sets the ceiling of one quantity.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] for a value that this quantity cannot have; nothing changes then.
+    pub fn set_ceiling(&mut self, what: Limit, value: u64) -> Result<(), Error> {
+        let over = |limit| Error::OverLimit { what, value, limit };
+        let narrow = u32::try_from(value).map_err(|_| over(u32::MAX.into()));
+        match what {
+            Limit::Memory => self.max_memory = value,
+            Limit::Work => self.max_work = value,
+            Limit::N => self.max_n = value,
+            Limit::R => self.max_r = narrow?,
+            Limit::P => self.max_p = narrow?,
+            Limit::T => self.max_t = narrow?,
+            Limit::Password => {
+                self.max_password = usize::try_from(value).map_err(|_| over(usize::MAX as u64))?;
+            }
+            Limit::StoredRomR => return Err(over(0)),
+        }
+        Ok(())
+    }
+
     /// Whether a password may be verified at all, regardless of the stored string. Checks its
     /// length, and for zero bytes. Called before the account is looked up, it does not reveal which
     /// accounts exist. New strings are stricter: crypt(3) refuses passwords of more than 511 bytes,
@@ -131,7 +178,7 @@ impl Limits {
     /// [`Error::OverLimit`] if it is longer than `max_password`; [`Error::RefusedByCrypt`] for a
     /// zero byte if `syntax` is [`Syntax::Crypt3`].
     pub fn admit_password(&self, password: &[u8]) -> Result<(), Error> {
-        within(Limit::Password, password.len() as u64, self.max_password as u64)?;
+        self.within(Limit::Password, password.len() as u64)?;
         self.admit_crypt3(crypt3::zero_byte_refused(password))
     }
 
@@ -157,17 +204,17 @@ impl Limits {
     pub(crate) fn admit_roms(&self, params: &Params, roms: &[RomUse]) -> Result<(), Error> {
         let block = block_bytes(params.r) as usize;
         let roms: Vec<_> = roms.iter().map(|used| used.cost(block)).collect();
-        within(Limit::Work, params.work_with(&roms), self.max_work)
+        self.within(Limit::Work, params.work_with(&roms))
     }
 
     /// Refuses parameters that cost more than allowed.
     pub(crate) fn admit(&self, params: &Params) -> Result<(), Error> {
-        within(Limit::N, params.n, self.max_n)?;
-        within(Limit::R, params.r, self.max_r.into())?;
-        within(Limit::P, params.p, self.max_p.into())?;
-        within(Limit::T, params.t, self.max_t.into())?;
-        within(Limit::Memory, params.memory(), self.max_memory)?;
-        within(Limit::Work, params.work(), self.max_work)?;
+        self.within(Limit::N, params.n)?;
+        self.within(Limit::R, params.r)?;
+        self.within(Limit::P, params.p)?;
+        self.within(Limit::T, params.t)?;
+        self.within(Limit::Memory, params.memory())?;
+        self.within(Limit::Work, params.work())?;
         let allowed = match self.flavors {
             _ if matches!(params.mode, Mode::Escrypt(_)) && params.flavor == Flavor::ESCRYPT => {
                 true
@@ -183,6 +230,11 @@ impl Limits {
             return Err(Error::RomUnavailable { nrom: params.nrom });
         }
         Ok(())
+    }
+
+    fn within(&self, what: Limit, value: impl Into<u128>) -> Result<(), Error> {
+        let (value, limit) = (u64::try_from(value.into()).unwrap_or(u64::MAX), self.ceiling(what));
+        if value > limit { Err(Error::OverLimit { what, value, limit }) } else { Ok(()) }
     }
 }
 
@@ -204,11 +256,6 @@ impl Params {
         limits.admit(self)?;
         self.sized()
     }
-}
-
-fn within(what: Limit, value: impl Into<u128>, limit: u64) -> Result<(), Error> {
-    let value = u64::try_from(value.into()).unwrap_or(u64::MAX);
-    if value > limit { Err(Error::OverLimit { what, value, limit }) } else { Ok(()) }
 }
 
 #[cfg(test)]
