@@ -38,7 +38,7 @@
 //     names and prefixes of strings         formats.rs; stored.rs
 //     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
 //     errors of a policy and their places   invalid.rs; policy/document.rs
-//     key files; ROMs of a policy           policy/key_file.rs; site.rs; scrubber.rs
+//     key files; ROMs of a policy           policy/key_file.rs; opened.rs; scrubber.rs
 //     the cost of unknown accounts          decoy.rs; cost_class.rs
 //     tables without passwords              table.rs; table/census.rs; table/lines.rs, table/bounded.rs
 //     JSON that is wiped                    json.rs, json/fields.rs
@@ -53,13 +53,13 @@ mod invalid;
 #[cfg(feature = "json")]
 #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
 pub mod json;
+mod opened;
 mod passwords;
 pub mod policy;
 mod prepared;
 mod rehash;
 mod scheme;
 mod scrubber;
-mod site;
 mod stored;
 mod strength;
 pub mod table;

@@ -11,11 +11,11 @@ use saltern_yescrypt::{HashString, Hasher};
 
 use crate::error::Error;
 use crate::foreign;
+use crate::opened::Replacement;
 use crate::policy::Policy;
-use crate::prepared::{Parts, Prepared};
+use crate::prepared::Prepared;
 use crate::rehash::Reasons;
 use crate::scrubber::SiteScrubber;
-use crate::site::Replacement;
 use crate::stored::{Hash, Stored, locked, wrapped};
 use crate::table::Table;
 use crate::ticket::Ticket;
@@ -53,12 +53,8 @@ struct Inner {
 }
 
 impl Inner {
-    fn parts(&self) -> &Parts {
-        self.prepared.parts()
-    }
-
     fn hasher(&self) -> &Arc<Hasher> {
-        &self.parts().table.site.hasher
+        &self.prepared.opened().hasher
     }
 }
 
@@ -140,7 +136,7 @@ impl Passwords {
     /// Those of [`Passwords::new`]. Nothing changes then.
     pub fn renew(&self, policy: Policy) -> Result<Self, Error> {
         // Damaged ROMs are attached again.
-        let sound = self.damaged_roms().is_empty().then(|| &self.table().site);
+        let sound = self.damaged_roms().is_empty().then(|| self.inner.prepared.opened());
         let prepared = Prepared::beside(&policy, sound)?;
         let (present, asked) = (&self.inner.pool, prepared.pool_config());
         let pool = match serves(present.config(), &asked) {
@@ -155,7 +151,7 @@ impl Passwords {
     #[must_use]
     pub fn in_pool(prepared: &Prepared, pool: Arc<Pool>) -> Self {
         let within = prepared.table().policy().deadline;
-        let watch = SiteScrubber::start(&prepared.table().site);
+        let watch = SiteScrubber::start(prepared.opened());
         let inner = Inner { prepared: prepared.clone(), pool, watch };
         Passwords { inner: Arc::new(inner), bulk: false, within, updates: true }
     }
@@ -357,7 +353,7 @@ impl Passwords {
         password: &[u8],
         outcome: Outcome,
     ) -> Result<Ticket<Outcome>, Error> {
-        let hash = self.inner.parts().decoys.of(account);
+        let hash = self.inner.prepared.decoys().of(account);
         self.table().policy().admit(hash)?;
         let then = move |matches: Result<bool, Error>| Ticket::done(matches.map(|_| outcome));
         Ok(self.compare(hash, password, self.terms(), then))
@@ -438,13 +434,13 @@ impl Matched {
     /// place of one of them.
     fn update(self) -> Ticket<Outcome> {
         let Matched { inner, password, old, before, hash, updates, terms } = self;
-        let site = &inner.prepared.table().site;
-        let outdated = site.target.reasons(&hash);
+        let opened = inner.prepared.opened();
+        let outdated = opened.target.reasons(&hash);
         let matched = move |new: Option<String>| {
             let update = new.map(|new| Update { new: old[..before].to_owned() + &new, old });
             Outcome::Match { outdated, update }
         };
-        let successor = if updates { site.successor(&hash, outdated) } else { Ok(None) };
+        let successor = if updates { opened.successor(&hash, outdated) } else { Ok(None) };
         let params = match successor {
             Ok(Some(Replacement::Hashed(params))) => params,
             Ok(Some(Replacement::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),

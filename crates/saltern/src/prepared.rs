@@ -7,8 +7,8 @@ use saltern_pool::{Pool, PoolConfig};
 use crate::decoy::Decoys;
 use crate::error::Error;
 use crate::foreign;
+use crate::opened::OpenedPolicy;
 use crate::policy::Policy;
-use crate::site::Site;
 use crate::stored::{Hash, Stored};
 use crate::table::Table;
 
@@ -33,11 +33,9 @@ use crate::table::Table;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Prepared(Arc<Parts>);
-
-pub(crate) struct Parts {
-    pub(crate) table: Table,
-    pub(crate) decoys: Decoys,
+pub struct Prepared {
+    table: Table,
+    decoys: Arc<Decoys>,
 }
 
 impl Prepared {
@@ -50,10 +48,10 @@ impl Prepared {
     }
 
     /// Opens a policy, reusing what a present site has in memory.
-    pub(crate) fn beside(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
-        let mut site = Site::attach(policy, present)?;
-        let decoys = decoys(&mut site, Site::can_compute)?;
-        Ok(Prepared(Arc::new(Parts { table: Table { site }, decoys })))
+    pub(crate) fn beside(policy: &Policy, present: Option<&OpenedPolicy>) -> Result<Self, Error> {
+        let mut opened = OpenedPolicy::attach(policy, present)?;
+        let decoys = decoys(&mut opened, OpenedPolicy::can_compute)?;
+        Ok(Prepared { table: Table { opened: Arc::new(opened) }, decoys: Arc::new(decoys) })
     }
 
     /// Checks everything that [`Passwords::new`](crate::Passwords::new) would refuse, except ROMs
@@ -73,20 +71,20 @@ impl Prepared {
     /// # Errors
     /// Those of [`Passwords::new`](crate::Passwords::new).
     pub fn check(policy: &Policy) -> Result<Vec<String>, Error> {
-        let mut site = Site::open(policy)?;
-        site.check_inactive()?;
-        decoys(&mut site, Site::could_compute)?;
+        let mut opened = OpenedPolicy::open(policy)?;
+        opened.check_inactive()?;
+        decoys(&mut opened, OpenedPolicy::could_compute)?;
         let mut config = policy.pool.clone();
         let bound = config.processors.len().min(config.threads).max(1);
         (config.threads, config.prepare) = (bound, None);
         drop(Pool::new(config)?);
-        Ok(site.notes)
+        Ok(opened.notes)
     }
 
     /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {
-        &self.0.table
+        &self.table
     }
 
     /// Whether a stored string could be verified: it can be read, the policy admits it, and its key
@@ -106,48 +104,52 @@ impl Prepared {
     /// Those that a login would have ([`Passwords::verify`](crate::Passwords::verify)).
     pub fn can_verify(&self, stored: &str) -> Result<bool, Error> {
         let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
-        let site = &self.0.table.site;
-        site.policy.admit(&hash)?;
-        site.can_compute(&hash).map(|()| true)
+        let opened = self.opened();
+        opened.policy.admit(&hash)?;
+        opened.can_compute(&hash).map(|()| true)
     }
 
     /// The configuration of a pool for this policy: [`Policy::pool`], with the sources for ROMs
     /// that stay in their files.
     #[must_use]
     pub fn pool_config(&self) -> PoolConfig {
-        let site = &self.0.table.site;
+        let opened = self.opened();
         #[allow(unused_mut, reason = "which features there are decides")]
-        let mut config = site.policy.pool.clone();
+        let mut config = opened.policy.pool.clone();
         #[cfg(feature = "rom")]
         if config.sources.is_none() {
-            config.sources = site.roms.sources();
+            config.sources = opened.roms.sources();
         }
         config
     }
 
-    pub(crate) fn parts(&self) -> &Parts {
-        &self.0
+    pub(crate) fn opened(&self) -> &OpenedPolicy {
+        &self.table.opened
+    }
+
+    pub(crate) fn decoys(&self) -> &Decoys {
+        &self.decoys
     }
 }
 
 /// The decoys of a site, once it is known that all it needs is available.
 fn decoys(
-    site: &mut Site,
-    computable: impl Fn(&Site, &Hash) -> Result<(), Error>,
+    opened: &mut OpenedPolicy,
+    computable: impl Fn(&OpenedPolicy, &Hash) -> Result<(), Error>,
 ) -> Result<Decoys, Error> {
-    let new = site.new_setting()?;
-    foreign::ready(&site.policy.schemes)?;
-    let decoys = Decoys::new(&site.policy, &new, &mut site.notes)?;
+    let new = opened.new_setting()?;
+    foreign::ready(&opened.policy.schemes)?;
+    let decoys = Decoys::new(&opened.policy, &new, &mut opened.notes)?;
     for hash in decoys.hashes() {
         // An error that occurs only for unknown accounts would give them away.
         let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
-        computable(site, hash).map_err(failed)?;
+        computable(opened, hash).map_err(failed)?;
     }
     Ok(decoys)
 }
 
 impl std::fmt::Debug for Prepared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Prepared {{ {:?} }}", self.0.table)
+        write!(f, "Prepared {{ {:?} }}", self.table)
     }
 }

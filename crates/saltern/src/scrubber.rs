@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::site::Site;
+use crate::opened::OpenedPolicy;
 
 /// The text of an error for each damaged ROM, by its id.
 type Damage = Mutex<BTreeMap<String, String>>;
@@ -18,7 +18,7 @@ pub(crate) struct SiteScrubber {
 impl SiteScrubber {
     /// Begins to check the ROMs of a site, if it has any in memory. If no thread can be started,
     /// there are no such checks; no answer depends on them.
-    pub(crate) fn start(site: &Site) -> Self {
+    pub(crate) fn start(opened: &OpenedPolicy) -> Self {
         let damage = Arc::new(Damage::default());
         #[cfg(feature = "rom")]
         {
@@ -26,11 +26,11 @@ impl SiteScrubber {
             let tell = move |rom: &saltern_rom::Attached, error: &saltern_rom::Error| {
                 lock(&found).insert(rom.id().to_string(), error.to_string());
             };
-            SiteScrubber { damage, _thread: site.roms.recheck(site.policy.check_roms, tell) }
+            SiteScrubber { damage, _thread: opened.roms.recheck(opened.policy.check_roms, tell) }
         }
         #[cfg(not(feature = "rom"))]
         {
-            let _ = site;
+            let _ = opened;
             SiteScrubber { damage }
         }
     }

@@ -20,16 +20,18 @@ mod bounded;
 mod census;
 mod lines;
 
+use std::sync::Arc;
+
 pub use self::bounded::{Lines, Piece};
 pub use self::census::Census;
 pub use self::lines::{Entry, Format, Report, Row, each_line, rows};
 use crate::cost_class::example;
 use crate::error::Error;
 pub use crate::formats::{Kind, StringFormat, identify};
+use crate::opened::OpenedPolicy;
 use crate::policy::Policy;
 pub use crate::rehash::Reasons;
 use crate::scheme::Scheme;
-use crate::site::Site;
 use crate::stored::{Hash, Stored, locked};
 
 /// A policy, for work on stored strings that needs no password and computes no hash. It starts no
@@ -43,8 +45,9 @@ use crate::stored::{Hash, Stored, locked};
 /// assert!(reasons.cost && !reasons.floor); // 1 MiB, where new hashes take 16
 /// # Ok::<(), saltern::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Table {
-    pub(crate) site: Site,
+    pub(crate) opened: Arc<OpenedPolicy>,
 }
 
 impl Table {
@@ -54,19 +57,19 @@ impl Table {
     /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key or a ROM
     /// is missing or is the wrong one.
     pub fn open(policy: &Policy) -> Result<Self, Error> {
-        Site::open(policy).map(|site| Table { site })
+        OpenedPolicy::open(policy).map(|opened| Table { opened: Arc::new(opened) })
     }
 
     /// The policy.
     #[must_use]
     pub fn policy(&self) -> &Policy {
-        &self.site.policy
+        &self.opened.policy
     }
 
     /// Remarks for the operator about the key files, such as permissions that let others read them.
     #[must_use]
     pub fn notes(&self) -> &[String] {
-        &self.site.notes
+        &self.opened.notes
     }
 
     /// The ways in which a stored string differs from a new one; none for a locked account without
@@ -80,7 +83,7 @@ impl Table {
     pub fn needs_rehash(&self, stored: &str) -> Result<Reasons, Error> {
         let hash = Stored::parse(stored)?.hash;
         let reasons = |hash: &Hash| {
-            let mut reasons = self.site.target.reasons(hash);
+            let mut reasons = self.opened.target.reasons(hash);
             reasons.scheme |= !self.policy().schemes.contains(&hash.scheme());
             reasons
         };
@@ -112,7 +115,7 @@ impl Table {
     /// that the policy does not have.
     pub fn rekey(&self, stored: &str) -> Result<Option<String>, Error> {
         let Stored { before, hash, .. } = Stored::parse(stored)?;
-        let rekeyed = hash.map(|hash| self.site.rekeyed(&hash)).transpose()?.flatten();
+        let rekeyed = hash.map(|hash| self.opened.rekeyed(&hash)).transpose()?.flatten();
         Ok(rekeyed.map(|rekeyed| before.to_owned() + &rekeyed))
     }
 
@@ -127,7 +130,7 @@ impl Table {
                 let policy = self.policy();
                 let refused = |hash| policy.admit(hash).is_err();
                 let refused = stored.hash.as_ref().is_some_and(refused);
-                census.add(&stored, &self.site, refused);
+                census.add(&stored, &self.opened, refused);
                 Ok(())
             }
             Err(Error::NoVerifier { name }) => {
@@ -144,7 +147,7 @@ impl Table {
     /// Adds a census of another part of the same table, counted under this policy: parts of a table
     /// can be counted in parallel.
     pub fn merge(&self, census: &mut Census, part: Census) {
-        census.merge(part, &self.site);
+        census.merge(part, &self.opened);
     }
 
     /// Checks, by a census of the whole table, whether a key can be removed from the policy: it is
@@ -159,7 +162,7 @@ impl Table {
             return Err(Error::unavailable(what, "the policy has no key of this name"));
         }
         let needs = |hash: &Hash| hash.key().is_some_and(|key| key.as_str() == name);
-        let active = self.site.target.key.is_some_and(|key| key.as_str() == name);
+        let active = self.opened.target.key.is_some_and(|key| key.as_str() == name);
         let used = census.keys.get(name).copied().unwrap_or(0);
         retire(what, active, [used, self.decoys(needs)], census)
     }
@@ -177,7 +180,7 @@ impl Table {
         }
         let named = |hash: &Hash| hash.roms().iter().any(|rom| rom.to_string() == id);
         let needs = |hash: &Hash| hash.needs_unnamed_rom() || named(hash);
-        let active = self.site.target.rom.is_some_and(|rom| rom.id.to_string() == id);
+        let active = self.opened.target.rom.is_some_and(|rom| rom.id.to_string() == id);
         let used = [id, census::UNNAMED].iter().filter_map(|id| census.roms.get(*id)).sum();
         retire(what, active, [used, self.decoys(needs)], census)
     }
@@ -239,6 +242,6 @@ fn retire(
 
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Table {{ {:?} }}", self.site.target)
+        write!(f, "Table {{ {:?} }}", self.opened.target)
     }
 }

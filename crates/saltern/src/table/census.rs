@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::cost_class::key;
+use crate::opened::OpenedPolicy;
 use crate::policy::DecoyCost;
 use crate::scheme::Scheme;
-use crate::site::Site;
 use crate::stored::{Hash, Stored};
 
 /// More costs, keys or ROMs than any honest table has; bounds the memory.
@@ -65,7 +65,7 @@ pub struct Census {
 
 impl Census {
     /// Adds a count made elsewhere under the same policy.
-    pub(super) fn merge(&mut self, mut other: Census, site: &Site) {
+    pub(super) fn merge(&mut self, mut other: Census, opened: &OpenedPolicy) {
         let sums = self.numbers_mut().into_iter().zip(other.numbers_mut());
         sums.for_each(|((_, sum), (_, count))| *sum += *count);
         for (scheme, count) in other.schemes {
@@ -80,11 +80,11 @@ impl Census {
             add(&mut self.costs, like, count, false, &mut self.other_costs);
         }
         for (name, count) in other.keys {
-            let known = site.policy.has_key(&name);
+            let known = opened.policy.has_key(&name);
             add(&mut self.keys, name, count, known, &mut self.other_keys);
         }
         for (id, count) in other.roms {
-            let known = id == UNNAMED || site.policy.has_rom(&id);
+            let known = id == UNNAMED || opened.policy.has_rom(&id);
             add(&mut self.roms, id, count, known, &mut self.other_roms);
         }
     }
@@ -131,30 +131,30 @@ impl Census {
         *self.unsupported.entry(name.to_owned()).or_default() += 1;
     }
 
-    pub(super) fn add(&mut self, stored: &Stored<'_>, site: &Site, refused: bool) {
+    pub(super) fn add(&mut self, stored: &Stored<'_>, opened: &OpenedPolicy, refused: bool) {
         self.accounts += 1;
         self.locked += u64::from(stored.locked);
         self.refused += u64::from(refused);
         let Some(hash) = &stored.hash else { return };
         *self.schemes.entry(hash.scheme()).or_default() += 1;
-        let mut reasons = site.target.reasons(hash);
-        reasons.scheme |= !site.policy.schemes.contains(&hash.scheme());
+        let mut reasons = opened.target.reasons(hash);
+        reasons.scheme |= !opened.policy.schemes.contains(&hash.scheme());
         self.wrapped += u64::from(matches!(hash, Hash::Wrapped(..)));
         self.outdated += u64::from(reasons.any());
         self.needs_login += u64::from(reasons.needs_password());
-        self.kept += u64::from(!refused && site.target.keeps(hash));
+        self.kept += u64::from(!refused && opened.target.keeps(hash));
         self.below_floor += u64::from(reasons.floor);
         self.needs_rekey += u64::from(reasons.key);
         self.needs_wrap += u64::from(matches!(hash, Hash::Foreign(_)));
         if let Some(key) = hash.key() {
-            let (key, known) = (key.as_str().to_owned(), site.policy.has_key(key.as_str()));
+            let (key, known) = (key.as_str().to_owned(), opened.policy.has_key(key.as_str()));
             count(&mut self.keys, key, known, &mut self.other_keys);
         }
         if hash.needs_unnamed_rom() {
             count(&mut self.roms, UNNAMED.to_owned(), true, &mut self.other_roms);
         }
         for id in hash.roms() {
-            let known = site.policy.roms.iter().any(|of_policy| of_policy.id == id);
+            let known = opened.policy.roms.iter().any(|of_policy| of_policy.id == id);
             count(&mut self.roms, id.to_string(), known, &mut self.other_roms);
         }
         if !stored.locked && !refused {

@@ -15,7 +15,7 @@ use crate::stored::Hash;
 use crate::strength::Strength;
 
 /// A policy whose files have been read.
-pub(crate) struct Site {
+pub(crate) struct OpenedPolicy {
     pub(crate) policy: Policy,
     /// With the keys, and with the ROMs if they were attached.
     pub(crate) hasher: Arc<Hasher>,
@@ -27,7 +27,7 @@ pub(crate) struct Site {
     pub(crate) notes: Vec<String>,
 }
 
-impl Site {
+impl OpenedPolicy {
     /// Reads the keys, and the manifest of the active ROM.
     pub(crate) fn open(policy: &Policy) -> Result<Self, Error> {
         policy.check()?;
@@ -51,7 +51,7 @@ impl Site {
         };
         let hasher = Hasher::new().with_params(params).with_limits(policy.limits.clone());
         let hasher = Arc::new(hasher.with_keys(keys));
-        Ok(Site {
+        Ok(OpenedPolicy {
             policy: policy.clone(),
             hasher,
             target,
@@ -62,11 +62,11 @@ impl Site {
     }
 
     /// Attaches the ROMs as well. Those that a present site has in memory are taken from there.
-    pub(crate) fn attach(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
-        let mut site = Self::open(policy)?;
+    pub(crate) fn attach(policy: &Policy, present: Option<&OpenedPolicy>) -> Result<Self, Error> {
+        let mut opened = Self::open(policy)?;
         let mut set = RomSet::new();
         for rom in &policy.roms {
-            let held = attach(rom, &mut site, present)?;
+            let held = attach(rom, &mut opened, present)?;
             if policy.assume_unnamed_rom == Some(rom.id) {
                 set.assume_unnamed(held.clone());
             }
@@ -75,17 +75,17 @@ impl Site {
                 set.activate(rom.id)?;
             }
         }
-        site.hasher = Arc::new(Arc::unwrap_or_clone(site.hasher).with_roms(set));
+        opened.hasher = Arc::new(Arc::unwrap_or_clone(opened.hasher).with_roms(set));
         #[cfg(feature = "rom")]
-        site.notes.extend_from_slice(site.roms.notes());
+        opened.notes.extend_from_slice(opened.roms.notes());
         // Anything refused now would be refused at every login.
-        site.hasher.setting([0; 16])?;
-        Ok(site)
+        opened.hasher.setting([0; 16])?;
+        Ok(opened)
     }
 }
 
 #[cfg(feature = "rom")]
-impl Site {
+impl OpenedPolicy {
     /// A ROM of a new policy, if it is in memory here, from the same image with the same access.
     fn held(&self, rom: &SiteRom) -> Option<Arc<saltern_rom::Attached>> {
         let RomSource::Image { path, hash, access } = &rom.source else { return None };
@@ -106,8 +106,8 @@ pub(crate) enum Replacement {
     Hashed(Params),
 }
 
-impl Site {
-    /// Reads the manifests that [`Site::open`] does not: those of inactive ROMs.
+impl OpenedPolicy {
+    /// Reads the manifests that [`OpenedPolicy::open`] does not: those of inactive ROMs.
     pub(crate) fn check_inactive(&self) -> Result<(), Error> {
         let mut inactive = self.policy.roms.iter().filter(|rom| !rom.active);
         inactive.try_for_each(|rom| measure(rom).map(drop))
@@ -205,8 +205,8 @@ fn measure(rom: &SiteRom) -> Result<ActiveRom, Error> {
 #[cfg_attr(not(feature = "rom"), allow(clippy::unnecessary_wraps, unused_variables))]
 fn attach(
     rom: &SiteRom,
-    site: &mut Site,
-    present: Option<&Site>,
+    opened: &mut OpenedPolicy,
+    present: Option<&OpenedPolicy>,
 ) -> Result<saltern_yescrypt::rom::Rom, Error> {
     match &rom.source {
         RomSource::Value(value) => Ok(value.clone()),
@@ -219,7 +219,7 @@ fn attach(
                 Some(held) => OpenRom::from(held),
                 None => OpenRom::open(path, *access, Some(*hash)).map_err(unavailable)?,
             };
-            site.roms.add(&open).map_err(unavailable)
+            opened.roms.add(&open).map_err(unavailable)
         }
     }
 }
