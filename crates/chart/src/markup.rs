@@ -1,6 +1,7 @@
 //! Text for the page: escaping, numbers for people, dates.
 
 use std::fmt::{self, Write};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A text in HTML, XML or a quoted attribute. What XML cannot hold at all becomes U+FFFD.
 pub struct Escaped<'a>(pub &'a str);
@@ -144,19 +145,14 @@ pub fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Seconds since 1970 as `2026-01-01 00:00 UTC`; the calendar by counting from the 1st of March of
-/// the year 0.
+/// The last second that a year of four digits has.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// Seconds since 1970 as `2026-01-01 00:00 UTC`.
 pub fn date(unix_time: u64) -> String {
-    let (days, minutes) = (unix_time / 86_400 + 719_468, unix_time / 60 % 1440);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month < 3);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+    let time = UNIX_EPOCH + Duration::from_secs(unix_time.min(LAST_SECOND));
+    let text = humantime::format_rfc3339_seconds(time).to_string();
+    format!("{} UTC", text[..16].replace('T', " "))
 }
 
 #[cfg(test)]
@@ -198,6 +194,7 @@ mod tests {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(date(1_767_225_599), "2025-12-31 23:59 UTC");
+        assert_eq!(date(u64::MAX), "9999-12-31 23:59 UTC");
     }
 
     #[test]
