@@ -56,7 +56,7 @@ pub(crate) extern "C" fn saltern_reserve_take(bytes: usize) -> *mut c_void {
     take(bytes, GROUPS)
 }
 
-/// The same while there is other memory.
+/// Room for this many bytes while there is other memory: from the part that is used first.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn saltern_reserve_take_first(bytes: usize) -> *mut c_void {
     take(bytes, FIRST)

@@ -50,7 +50,7 @@ pub struct RomFile {
     /// Steps of the first loop that read the ROM: those with `i & fill == 1`.
     #[serde(default)]
     pub fill: u32,
-    /// The same of the second loop.
+    /// Steps of the second loop that read the ROM: those with `i & mix == 1`.
     pub mix: u32,
     /// How many steps before a read its block is chosen.
     #[serde(default)]

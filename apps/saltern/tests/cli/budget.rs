@@ -51,7 +51,7 @@ fn six_shapes_and_many_threads_stay_within_the_budget() {
     }
 }
 
-/// The same where the system refuses more, page tables and all that the kernel keeps for the
+/// The budget where the system refuses more, page tables and all that the kernel keeps for the
 /// process included.
 #[test]
 fn six_shapes_and_many_threads_live_in_a_control_group_of_the_budget() {

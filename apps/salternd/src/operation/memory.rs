@@ -76,7 +76,7 @@ fn needed(policy: &Policy) -> u64 {
     policy.pool.memory.saturating_add(roms).saturating_add(PROCESS + threads)
 }
 
-/// The same with everything that clients may take.
+/// The memory at most: what hashes take, and everything that clients may take.
 fn at_most(policy: &Policy, config: &Config) -> u64 {
     let limits = config.limits();
     let tls = config.listen.iter().filter(|listen| listen.tls().is_some()).count();

@@ -272,7 +272,7 @@ impl Daemon {
         stream
     }
 
-    /// The same, without looking whether it has arrived.
+    /// An unfinished request, without waiting until it has arrived.
     pub(crate) fn unfinished_request(&self) -> UnixStream {
         self.send(head("/v1/hash", "content-length: 9") + "{")
     }

@@ -327,7 +327,7 @@ pub(crate) trait Lane: Wide {
     /// latency of one that counts.
     ///
     /// # Safety
-    /// As above.
+    /// What [`round`](Self::round) requires.
     #[inline(always)]
     unsafe fn round_dense(
         self,

@@ -138,7 +138,7 @@ fn here(sections: &[Section], run: &Run) -> anyhow::Result<Record> {
     record
 }
 
-/// The same command line in processes of their own.
+/// Measures in processes of their own, each with this command line, and merges their records.
 fn in_processes(run: &Run) -> anyhow::Result<Record> {
     let directory = tempfile::tempdir().context("a temporary directory")?;
     let part = directory.path().join("part.json");

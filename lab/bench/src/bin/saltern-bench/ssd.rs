@@ -47,7 +47,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "MASK", default_value_t = 0)]
     fill: u32,
 
-    /// The same of the second loop
+    /// Steps of the second loop that read the ROM: those with `i & MASK == 1`
     #[arg(long, value_name = "MASK", default_value_t = 15)]
     mix: u32,
 

@@ -95,7 +95,7 @@ impl Caller {
         }
     }
 
-    /// The same over a connection that is closed afterwards.
+    /// Sends a request over a connection that is closed afterwards.
     pub(super) async fn ask_alone(&self, request: &[u8]) -> io::Result<Answer> {
         exchange(&mut self.connect().await?, request).await
     }
