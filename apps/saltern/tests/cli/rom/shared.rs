@@ -204,8 +204,7 @@ fn manifests_cannot_write_to_the_terminal() {
 }
 
 /// A planted manifest that names an image on a disk: new hashes would be made with a ROM that its
-/// owner has, and
-/// can take away.
+/// owner has, and can take away.
 #[test]
 fn a_planted_manifest_is_not_followed_to_a_disk() {
     use std::os::unix::fs::{MetadataExt, chown};
