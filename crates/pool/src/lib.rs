@@ -49,5 +49,5 @@ pub use error::{Error, Fault};
 pub use pool::Pool;
 pub use shape::Derive;
 pub use stats::{PoolStats, ReadStats};
-pub use terms::{Class, Terms};
+pub use terms::{Class, Share, Terms};
 pub use ticket::{Answer, BatchTicket, OneTicket, Results, Ticket};

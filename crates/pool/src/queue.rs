@@ -1,24 +1,29 @@
 //! The waiting items, and the order in which they are taken.
 //!
-//! Interactive items come before bulk ones. Within a class the earliest deadline comes first, and
-//! among items without a deadline the oldest. Once the pool is overloaded, interactive items are
-//! taken newest first: when not everybody can be served in time, those who have waited longest have
-//! probably given up already.
+//! Interactive items come before bulk ones. Within a class the shares take turns: the next item
+//! comes from the share that has been given the least work for its weight (start-time fair
+//! queueing), and a share that was idle has no claim on what it left to others. Deadlines have no
+//! part in this, so that nobody gets more by asking for less time.
 //!
-//! Items of one shape can be computed together, so each shape has its own order beside the order of
-//! all items.
+//! Within a share the earliest deadline comes first, and among items without a deadline the oldest.
+//! Once a share is overloaded, its interactive items are taken newest first: when not everybody can
+//! be served in time, those who have waited longest have probably given up already.
+//!
+//! Items of one shape can be computed together, whichever shares they are of: those beside the next
+//! one come from the shares whose turn is next, and count for these.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use crate::terms::{Class, Due};
+use crate::terms::{Class, Due, Share, Terms};
 
 /// An item that waits.
 pub(crate) struct Entry<K, T> {
     /// The shape, equal for items that can be computed together.
     pub(crate) shape: K,
     pub(crate) class: Class,
+    pub(crate) share: Share,
     pub(crate) due: Due,
     pub(crate) arrived: Instant,
     /// Units of work.
@@ -52,24 +57,6 @@ struct Order {
     by_arrival: BTreeSet<u64>,
 }
 
-/// All that waits.
-pub(crate) struct Queue<K, T> {
-    entries: HashMap<u64, Entry<K, T>>,
-    /// By class: interactive, bulk.
-    all: [Order; 2],
-    /// By shape and class. No order in here is empty.
-    alike: HashMap<(K, Class), Order>,
-    /// Units of work that wait, by class.
-    backlog: [u64; 2],
-    /// The number of the next item that arrives.
-    next: u64,
-    peak: usize,
-    /// An item without a deadline that has waited this long shows that the pool is overloaded.
-    patience: Duration,
-    /// Set when an interactive item has expired.
-    overloaded_until: Option<Instant>,
-}
-
 impl Order {
     fn insert(&mut self, due: Due, number: u64) {
         self.by_deadline.insert((due, number));
@@ -93,20 +80,173 @@ impl Order {
     }
 }
 
+/// Work given to a share, for its weight.
+type Turn = u128;
+
+/// The waiting items of one share and class.
+struct Account<K> {
+    weight: u32,
+    all: Order,
+    /// By shape. No order in here is empty.
+    alike: HashMap<K, Order>,
+    /// Units of work that wait.
+    backlog: u64,
+    turn: Turn,
+    /// Units of work that have arrived in the last seconds.
+    arrivals: Recent,
+    /// Set when an interactive item has expired.
+    overloaded_until: Option<Instant>,
+}
+
+/// A sum of which a third is left after a second.
+#[derive(Default)]
+struct Recent {
+    sum: f64,
+    last: Option<Instant>,
+}
+
+impl Recent {
+    fn at(&self, now: Instant) -> f64 {
+        let passed =
+            self.last.map_or(0.0, |last| now.saturating_duration_since(last).as_secs_f64());
+        self.sum * (-passed).exp()
+    }
+
+    fn add(&mut self, now: Instant, value: f64) {
+        (self.sum, self.last) = (self.at(now) + value, Some(now));
+    }
+}
+
+impl<K> Account<K> {
+    fn new(turn: Turn, weight: u32) -> Self {
+        let (all, alike, arrivals) = (Order::default(), HashMap::new(), Recent::default());
+        Account { weight, all, alike, backlog: 0, turn, arrivals, overloaded_until: None }
+    }
+
+    /// What this much work moves its turn by.
+    fn charge(&self, work: u64) -> Turn {
+        (Turn::from(work) << 16) / Turn::from(self.weight)
+    }
+
+    /// The work that it will be given between two turns, in this many seconds.
+    fn given(&self, [from, to]: [Turn; 2], now: Instant, seconds: f64) -> u64 {
+        let from = if self.all.len() > 0 { self.turn } else { self.turn.max(from) };
+        let most = to.saturating_sub(from).saturating_mul(self.weight.into()) >> 16;
+        let arriving = (self.arrivals.at(now) * seconds) as u64;
+        let asked = self.backlog.saturating_add(arriving);
+        asked.min(u64::try_from(most).unwrap_or(u64::MAX))
+    }
+}
+
+/// The waiting items of one class.
+struct Line<K> {
+    accounts: HashMap<u64, Account<K>>,
+    /// The shares with waiting items.
+    turns: BTreeSet<(Turn, u64)>,
+    /// The turn of the last item that was taken: where a share begins that was idle.
+    now: Turn,
+    by_deadline: BTreeSet<(Due, u64)>,
+    /// Units of work that wait.
+    backlog: u64,
+}
+
+/// Accounts of idle shares are dropped when there are this many more than those in use.
+const IDLE_ACCOUNTS: usize = 64;
+
+impl<K: Clone + Eq + Hash> Line<K> {
+    fn new() -> Self {
+        let (accounts, turns, by_deadline) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        Line { accounts, turns, now: 0, by_deadline, backlog: 0 }
+    }
+
+    fn insert<T>(&mut self, number: u64, entry: &Entry<K, T>) {
+        if self.accounts.len() > self.turns.len() + IDLE_ACCOUNTS {
+            self.accounts.retain(|_, account| account.all.len() > 0 || account.turn > self.now);
+        }
+        let (now, id) = (self.now, entry.share.id);
+        let account = self.accounts.entry(id).or_insert_with(|| Account::new(now, 1));
+        if account.all.len() == 0 {
+            account.turn = account.turn.max(now);
+            self.turns.insert((account.turn, id));
+        }
+        account.weight = entry.share.weight;
+        account.all.insert(entry.due, number);
+        account.alike.entry(entry.shape.clone()).or_default().insert(entry.due, number);
+        account.backlog = account.backlog.saturating_add(entry.cost);
+        self.by_deadline.insert((entry.due, number));
+        self.backlog = self.backlog.saturating_add(entry.cost);
+    }
+
+    fn remove<T>(&mut self, number: u64, entry: &Entry<K, T>) {
+        self.by_deadline.remove(&(entry.due, number));
+        self.backlog -= entry.cost.min(self.backlog);
+        let Some(account) = self.accounts.get_mut(&entry.share.id) else { return };
+        account.all.remove(entry.due, number);
+        account.backlog -= entry.cost.min(account.backlog);
+        if let Some(order) = account.alike.get_mut(&entry.shape) {
+            order.remove(entry.due, number);
+            if order.len() == 0 {
+                account.alike.remove(&entry.shape);
+            }
+        }
+        if account.all.len() == 0 {
+            self.turns.remove(&(account.turn, entry.share.id));
+        }
+    }
+
+    /// Moves the turn of a share.
+    fn set_turn(&mut self, id: u64, turn: impl FnOnce(&Account<K>) -> Turn) {
+        let Some(account) = self.accounts.get_mut(&id) else { return };
+        let waits = self.turns.remove(&(account.turn, id));
+        account.turn = turn(account);
+        if waits {
+            self.turns.insert((account.turn, id));
+        }
+    }
+
+    /// An item of this share and cost begins.
+    fn charge(&mut self, id: u64, cost: u64) {
+        self.now = self.now.max(self.accounts.get(&id).map_or(0, |account| account.turn));
+        self.set_turn(id, |account| account.turn.saturating_add(account.charge(cost)));
+    }
+
+    /// It did not begin after all.
+    fn refund(&mut self, id: u64, cost: u64) {
+        self.set_turn(id, |account| account.turn.saturating_sub(account.charge(cost)));
+    }
+
+    /// How many items of a shape wait.
+    fn alike(&self, shape: &K) -> usize {
+        let orders = self.accounts.values().filter_map(|account| account.alike.get(shape));
+        orders.map(Order::len).sum()
+    }
+}
+
+/// All that waits.
+pub(crate) struct Queue<K, T> {
+    entries: HashMap<u64, Entry<K, T>>,
+    /// By class: interactive, bulk.
+    lines: [Line<K>; 2],
+    /// The number of the next item that arrives.
+    next: u64,
+    peak: usize,
+    /// An item without a deadline that has waited this long shows that its share is overloaded.
+    patience: Duration,
+}
+
+/// How often a prediction is corrected by what arrives while it lasts.
+const ROUNDS: usize = 6;
+
 const CLASSES: [Class; 2] = [Class::Interactive, Class::Bulk];
 
 impl<K: Clone + Eq + Hash, T> Queue<K, T> {
     pub(crate) fn new(patience: Duration) -> Self {
-        Queue {
-            entries: HashMap::new(),
-            all: [Order::default(), Order::default()],
-            alike: HashMap::new(),
-            backlog: [0; 2],
-            next: 0,
-            peak: 0,
-            patience,
-            overloaded_until: None,
-        }
+        let lines = [Line::new(), Line::new()];
+        Queue { entries: HashMap::new(), lines, next: 0, peak: 0, patience }
+    }
+
+    fn line(&self, class: Class) -> &Line<K> {
+        &self.lines[class as usize]
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -115,7 +255,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
 
     /// Items of a class.
     pub(crate) fn waiting(&self, class: Class) -> usize {
-        self.all[class as usize].len()
+        self.line(class).by_deadline.len()
     }
 
     /// The most that ever waited.
@@ -125,51 +265,82 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
 
     /// Units of work of a class that wait.
     pub(crate) fn backlog(&self, class: Class) -> u64 {
-        self.backlog[class as usize]
+        self.line(class).backlog
     }
 
-    /// Units of work that come before an item of this class and deadline, if it arrives now.
-    pub(crate) fn ahead(&self, class: Class, due: Due) -> u64 {
-        let order = &self.all[class as usize];
-        let before = match order.by_deadline.last() {
+    /// Units of work that are computed before an item of these terms, if it arrives now with `own`
+    /// work of its own submission: that of its share, and what the others are given meanwhile, of
+    /// what waits and of what arrives as it did lately, at this many units a second.
+    pub(crate) fn ahead(&self, now: Instant, terms: Terms, own: u64, rate: Option<f64>) -> u64 {
+        let (line, share) = (self.line(terms.class()), terms.whose());
+        let account = line.accounts.get(&share.id);
+        let before = account.map_or(0, |account| self.before(account, terms.due(now)));
+        let turn = match account {
+            Some(account) if account.all.len() > 0 => account.turn,
+            Some(account) => account.turn.max(line.now),
+            None => line.now,
+        };
+        let charge = Account::<K>::new(turn, share.weight).charge(before.saturating_add(own));
+        let span = [line.now, turn.saturating_add(charge)];
+        let others = |seconds: f64| {
+            let others = line.accounts.iter().filter(|(id, _)| **id != share.id);
+            let given = others.map(|(_, other)| other.given(span, now, seconds));
+            given.fold(before, u64::saturating_add)
+        };
+        let mut ahead = others(0.0);
+        for _ in 0..ROUNDS {
+            let Some(rate) = rate else { break };
+            let more = others(ahead.saturating_add(own) as f64 / rate);
+            if more == std::mem::replace(&mut ahead, more) {
+                break;
+            }
+        }
+        match terms.class() {
+            Class::Interactive => ahead,
+            Class::Bulk => ahead.saturating_add(self.backlog(Class::Interactive)),
+        }
+    }
+
+    /// Units of work of a share that come before an item of this deadline.
+    fn before(&self, account: &Account<K>, due: Due) -> u64 {
+        match account.all.by_deadline.last() {
             Some((last, _)) if *last > due => {
-                let before = order.by_deadline.range(..=(due, u64::MAX));
+                let before = account.all.by_deadline.range(..=(due, u64::MAX));
                 let costs = before.filter_map(|(_, number)| Some(self.entries.get(number)?.cost));
                 costs.fold(0, u64::saturating_add)
             }
             // The usual case: the item that arrives last is due last.
-            _ => self.backlog(class),
-        };
-        match class {
-            Class::Interactive => before,
-            Class::Bulk => before.saturating_add(self.backlog(Class::Interactive)),
+            _ => account.backlog,
         }
     }
 
     pub(crate) fn push(&mut self, entry: Entry<K, T>) {
         let number = self.next;
         self.next += 1;
-        self.put_back(Taken { number, entry });
-    }
-
-    /// Puts an item where it was.
-    pub(crate) fn put_back(&mut self, Taken { number, entry }: Taken<K, T>) {
-        let (due, class) = (entry.due, entry.class);
-        self.all[class as usize].insert(due, number);
-        self.alike.entry((entry.shape.clone(), class)).or_default().insert(due, number);
-        self.backlog[class as usize] = self.backlog(class).saturating_add(entry.cost);
+        let (line, id) = (&mut self.lines[entry.class as usize], entry.share.id);
+        line.insert(number, &entry);
+        if let Some(account) = line.accounts.get_mut(&id) {
+            account.arrivals.add(entry.arrived, entry.cost as f64);
+        }
         self.entries.insert(number, entry);
         self.peak = self.peak.max(self.len());
     }
 
-    /// Whether interactive items are taken the newest first.
-    pub(crate) fn is_overloaded(&self, now: Instant) -> bool {
-        let oldest = self.all[Class::Interactive as usize].by_arrival.first();
-        let oldest = oldest.and_then(|number| self.entries.get(number));
+    /// Puts an item back where it was.
+    pub(crate) fn put_back(&mut self, Taken { number, entry }: Taken<K, T>) {
+        let line = &mut self.lines[entry.class as usize];
+        line.refund(entry.share.id, entry.cost);
+        line.insert(number, &entry);
+        self.entries.insert(number, entry);
+    }
+
+    /// Whether the interactive items of a share are taken the newest first.
+    fn is_overloaded(&self, account: &Account<K>, now: Instant) -> bool {
+        let oldest = account.all.by_arrival.first().and_then(|number| self.entries.get(number));
         let impatient = oldest.is_some_and(|entry| {
             entry.due == Due::Never && now.saturating_duration_since(entry.arrived) > self.patience
         });
-        impatient || self.overloaded_until.is_some_and(|until| now < until)
+        impatient || account.overloaded_until.is_some_and(|until| now < until)
     }
 
     /// Takes out all items that are due, and those at the head that would be late if they began
@@ -181,8 +352,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
     ) -> Vec<Taken<K, T>> {
         let mut expired = Vec::new();
         for class in CLASSES {
-            while let Some(&(Due::At(deadline), number)) =
-                self.all[class as usize].by_deadline.first()
+            while let Some(&(Due::At(deadline), number)) = self.line(class).by_deadline.first()
                 && deadline <= now
             {
                 expired.extend(self.take_out(number));
@@ -194,39 +364,56 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
                 expired.extend(self.take_out(number));
             }
         }
-        if expired.iter().any(|taken| taken.entry.class == Class::Interactive) {
-            self.overloaded_until = now.checked_add(self.patience);
+        let line = &mut self.lines[Class::Interactive as usize];
+        for Taken { entry, .. } in &expired {
+            if entry.class == Class::Interactive
+                && let Some(account) = line.accounts.get_mut(&entry.share.id)
+            {
+                account.overloaded_until = now.checked_add(self.patience);
+            }
         }
         expired
     }
 
+    /// The first item of a class.
     fn first(&self, class: Class, now: Instant) -> Option<u64> {
-        self.all[class as usize].first(self.newest_first(class, now))
+        let line = self.line(class);
+        let account = line.accounts.get(&line.turns.first()?.1)?;
+        account.all.first(self.newest_first(class, account, now))
     }
 
-    fn newest_first(&self, class: Class, now: Instant) -> bool {
-        class == Class::Interactive && self.is_overloaded(now)
+    fn newest_first(&self, class: Class, account: &Account<K>, now: Instant) -> bool {
+        class == Class::Interactive && self.is_overloaded(account, now)
     }
 
     /// The next item.
     pub(crate) fn lead(&self, now: Instant) -> Option<Lead<K>> {
         let number = CLASSES.into_iter().find_map(|class| self.first(class, now))?;
         let Entry { shape, class, cost, .. } = self.entries.get(&number)?;
-        let alike = self.alike.get(&(shape.clone(), *class)).map_or(0, Order::len);
+        let alike = self.line(*class).alike(shape);
         Some(Lead { shape: shape.clone(), class: *class, alike, cost: *cost })
     }
 
     /// Takes the first `count` items of a shape and class.
     pub(crate) fn take(&mut self, lead: &Lead<K>, count: usize, now: Instant) -> Vec<Taken<K, T>> {
-        let newest_first = self.newest_first(lead.class, now);
-        let key = (lead.shape.clone(), lead.class);
         let mut taken = Vec::with_capacity(count);
         while taken.len() < count {
-            let number = self.alike.get(&key).and_then(|order| order.first(newest_first));
-            let Some(item) = number.and_then(|number| self.take_out(number)) else { break };
+            let Some(number) = self.next_alike(lead, now) else { break };
+            let Some(item) = self.take_out(number) else { break };
+            let Entry { share, cost, .. } = item.entry;
+            self.lines[lead.class as usize].charge(share.id, cost);
             taken.push(item);
         }
         taken
+    }
+
+    fn next_alike(&self, lead: &Lead<K>, now: Instant) -> Option<u64> {
+        let line = self.line(lead.class);
+        line.turns.iter().find_map(|(_, id)| {
+            let account = line.accounts.get(id)?;
+            let newest_first = self.newest_first(lead.class, account, now);
+            account.alike.get(&lead.shape)?.first(newest_first)
+        })
     }
 
     /// Takes out the items of the submissions for which `which` holds, to be dropped where no lock
@@ -241,16 +428,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
 
     fn take_out(&mut self, number: u64) -> Option<Taken<K, T>> {
         let entry = self.entries.remove(&number)?;
-        let (class, due) = (entry.class, entry.due);
-        self.all[class as usize].remove(due, number);
-        self.backlog[class as usize] -= entry.cost.min(self.backlog(class));
-        let key = (entry.shape.clone(), class);
-        if let Some(order) = self.alike.get_mut(&key) {
-            order.remove(due, number);
-            if order.len() == 0 {
-                self.alike.remove(&key);
-            }
-        }
+        self.lines[entry.class as usize].remove(number, &entry);
         Some(Taken { number, entry })
     }
 }
@@ -279,13 +457,19 @@ mod tests {
             let arrived = self.start + ms(at);
             let due = if within == 0 { Due::Never } else { Due::At(arrived + ms(within)) };
             let batch = u64::from(item % 3);
-            self.queue.push(Entry { shape, class, due, arrived, cost: 10, batch, item });
+            let share = Share::default();
+            self.queue.push(Entry { shape, class, share, due, arrived, cost: 10, batch, item });
         }
 
         fn take(&mut self, at: u64, count: usize) -> Vec<u32> {
             let now = self.start + ms(at);
             let Some(lead) = self.queue.lead(now) else { return Vec::new() };
             items(self.queue.take(&lead, count, now))
+        }
+
+        fn overloaded(&self, at: u64) -> bool {
+            let account = &self.queue.line(Interactive).accounts[&0];
+            self.queue.is_overloaded(account, self.start + ms(at))
         }
 
         fn expire(&mut self, at: u64, time: u64) -> Vec<u32> {
@@ -308,7 +492,7 @@ mod tests {
         assert_eq!(bench.take(5, 3), [4]);
         assert!(bench.take(5, 1).is_empty());
         assert_eq!((bench.queue.len(), bench.queue.peak()), (0, 5));
-        assert!(bench.queue.alike.is_empty());
+        assert_eq!(bench.queue.line(Interactive).alike(&'a'), 0);
     }
 
     #[test]
@@ -331,15 +515,15 @@ mod tests {
         assert_eq!(bench.take(60, 1), [0]);
         // 1 and 2 are due at 110 and 120; 3 is due at 130, but would take until 135.
         assert_eq!(bench.expire(125, 10), [1, 2, 3]);
-        assert!(bench.queue.is_overloaded(bench.start + ms(125)));
+        assert!(bench.overloaded(125));
         bench.push(6, 'a', Interactive, 126, 100);
         assert_eq!(bench.take(126, 2), [6, 5]);
         // With patience the order is as before.
         bench.push(7, 'a', Interactive, 2000, 100);
         bench.push(8, 'a', Interactive, 2001, 100);
         assert_eq!(bench.expire(2002, 10), [4]);
-        assert!(bench.queue.is_overloaded(bench.start + ms(3001)));
-        assert!(!bench.queue.is_overloaded(bench.start + ms(3002)));
+        assert!(bench.overloaded(3001));
+        assert!(!bench.overloaded(3002));
     }
 
     /// Bulk gives way to logins for as long as there are any: its being late does not indicate
@@ -387,13 +571,12 @@ mod tests {
         bench.push(0, 'a', Interactive, 0, 100);
         bench.push(1, 'b', Interactive, 0, 200);
         bench.push(2, 'b', Bulk, 0, 0);
-        let at = |within| Due::At(bench.start + ms(within));
-        let queue = &bench.queue;
-        assert_eq!(queue.ahead(Interactive, at(50)), 0);
-        assert_eq!(queue.ahead(Interactive, at(100)), 10);
-        assert_eq!(queue.ahead(Interactive, at(300)), 20);
-        assert_eq!(queue.ahead(Interactive, Due::Never), 20);
-        assert_eq!((queue.ahead(Bulk, at(1)), queue.ahead(Bulk, Due::Never)), (20, 30));
+        let ahead = |terms| bench.queue.ahead(bench.start, terms, 0, None);
+        let login = |within| Terms::interactive().by(bench.start + ms(within));
+        assert_eq!([50, 100, 300].map(|within| ahead(login(within))), [0, 10, 20]);
+        assert_eq!(ahead(Terms::interactive()), 20);
+        assert_eq!(ahead(Terms::bulk().by(bench.start + ms(1))), 20);
+        assert_eq!(ahead(Terms::bulk()), 30);
     }
 
     #[test]

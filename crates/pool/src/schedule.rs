@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::queue::{Entry, Lead, Queue, Taken};
 use crate::rate::{Rate, Sample};
-use crate::terms::{Class, Due, Terms};
+use crate::terms::{Class, Terms};
 
 /// An item is accepted if it is predicted to end within this part of its time. The rest allows for
 /// errors of the prediction: an item that is late has cost time for nothing.
@@ -94,7 +94,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(()) };
         let alone = self.is_alone(items.count);
         let before = if alone { 0 } else { items.work - items.largest };
-        let wait = self.wait(now, terms.class(), due, before);
+        let wait = self.wait(now, terms, [before, items.largest]);
         let own = item_times(&self.rate, now, self.running, alone)(items.largest);
         let Some((wait, own)) = wait.zip(own) else { return Ok(()) };
         let predicted = wait.saturating_add(own);
@@ -115,16 +115,17 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         self.running + self.queue.len() + more <= self.threads
     }
 
-    /// How long an item that arrives now will wait, with `more` work of its own batch before it.
-    fn wait(&self, now: Instant, class: Class, due: Due, more: u64) -> Option<Duration> {
-        let ahead = self.queue.ahead(class, due).saturating_add(more);
+    /// How long an item that arrives now will wait, with `more` work of its own batch before it and
+    /// `cost` of its own.
+    fn wait(&self, now: Instant, terms: Terms, [more, cost]: [u64; 2]) -> Option<Duration> {
+        let (own, rate) = (more.saturating_add(cost), self.total_rate(now));
+        let ahead = self.queue.ahead(now, terms, own, rate).saturating_add(more);
         if self.is_alone(1) && more == 0 || ahead == 0 && self.running < self.threads {
             return Some(Duration::ZERO);
         }
         // Items that have begun are half done on average.
         let work = ahead.saturating_add(self.begun / 2);
-        let rate = self.total_rate(now)?;
-        Some(Duration::try_from_secs_f64(work as f64 / rate).unwrap_or(Duration::MAX))
+        Some(Duration::try_from_secs_f64(work as f64 / rate?).unwrap_or(Duration::MAX))
     }
 
     /// Units of work per second of all threads.
@@ -134,7 +135,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
 
     /// How long an interactive item without a deadline would wait until it begins.
     pub(crate) fn predicted_wait(&self, now: Instant) -> Option<Duration> {
-        self.wait(now, Class::Interactive, Due::Never, 0)
+        self.wait(now, Terms::interactive(), [0, 0])
     }
 
     /// Takes out expired items. Must be called before [`Scheduler::lead`].

@@ -115,10 +115,19 @@ impl Shared {
         let batch = state.next_batch;
         state.next_batch += 1;
         state.stats.batches += 1;
-        let (class, due) = (terms.class(), terms.due(now));
+        let (class, share, due) = (terms.class(), terms.whose(), terms.due(now));
         for (shape, item) in items {
             let cost = shape.cost;
-            state.scheduler.push(Entry { shape, class, due, arrived: now, cost, batch, item });
+            state.scheduler.push(Entry {
+                shape,
+                class,
+                share,
+                due,
+                arrived: now,
+                cost,
+                batch,
+                item,
+            });
         }
         // A thread that waits for memory for a large item may have enough for one that comes before
         // it.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::rate::tests::ms;
+use crate::terms::Share;
 
 /// What happened to an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,8 +65,8 @@ impl Simulation {
         let admitted = self.scheduler.admit(now, terms, &items);
         self.fates.push(if admitted.is_ok() { Fate::Waits } else { Fate::Refused });
         if admitted.is_ok() {
-            let (class, due) = (terms.class(), terms.due(now));
-            let entry = Entry { shape, class, due, arrived: now, cost, batch: 0, item };
+            let (class, share, due) = (terms.class(), terms.whose(), terms.due(now));
+            let entry = Entry { shape, class, share, due, arrived: now, cost, batch: 0, item };
             self.scheduler.push(entry);
         }
         admitted
@@ -318,6 +319,55 @@ fn bulk_starves_while_interactive_work_fills_the_pool() {
     assert!(ran(Class::Interactive) > 380);
 }
 
+/// How many of a share's items ended in time, of all of them, in percent; and the percentile of
+/// their times, of those that were computed.
+fn of_share(
+    simulation: &Simulation,
+    load: &[Arrival],
+    share: Share,
+    percentile: usize,
+) -> (u64, u64) {
+    let own = simulation.fates.iter().zip(load).filter(|(_, at)| at.terms.whose() == share);
+    let (mut times, mut all) = (Vec::new(), 0);
+    for (fate, arrival) in own {
+        all += 1;
+        if let Fate::Ran(_, end) = fate {
+            times.push(end - arrival.at);
+        }
+    }
+    times.sort_unstable();
+    let good = times.iter().filter(|time| **time <= 1000).count() as u64;
+    let at = (times.len() * percentile / 100).min(times.len().saturating_sub(1));
+    (good * 100 / all, times.get(at).copied().unwrap_or(0))
+}
+
+/// One client sends 2 to 50 times what the pool can do, with short deadlines or long ones; the
+/// other one nine tenths of its half.
+#[test]
+fn a_share_is_served_whatever_the_others_send() {
+    let (greedy, modest) = (Share::of("greedy"), Share::of("modest"));
+    for times in [2, 5, 10, 50] {
+        for within in [100, 1000, 5000] {
+            // A thread does pairs of 10 units in 14 ms: 143 a second.
+            let terms = Terms::interactive().share(greedy).within(ms(within));
+            let mut load = arrivals(7, 20_000, times, item(terms, 10));
+            let terms = Terms::interactive().share(modest).within(ms(1000));
+            load.extend(arrivals(16, 20_000, 1, item(terms, 10)));
+            load.sort_by_key(|arrival| arrival.at);
+            let mut simulation = Simulation::new(1);
+            simulation.run(&load, 21_000);
+            let (good, p99) = of_share(&simulation, &load, modest, 99);
+            let (_, median) = of_share(&simulation, &load, greedy, 50);
+            let ran = simulation.count(|f| matches!(f, Fate::Ran(..)));
+            let expired = simulation.count(|f| *f == Fate::Expired);
+            eprintln!(
+                "{times} {within}: {good} {p99}, greedy median {median} ran {ran} expired {expired}, good {}",
+                simulation.good(&load, within.max(1000))
+            );
+        }
+    }
+}
+
 #[test]
 fn limits_of_what_waits() {
     let simulation = Simulation::new(1);
@@ -344,5 +394,21 @@ fn portions() {
         (3, 1, 4, 3),
     ] {
         assert_eq!(portion(waiting, free, degree), taken, "{waiting} {free} {degree}");
+    }
+}
+
+#[test]
+fn probe_single() {
+    for times in [1, 2, 5, 10, 50] {
+        for within in [100, 250, 1000, 5000] {
+            let terms = Terms::interactive().within(ms(within));
+            let load = arrivals(7, 20_000, times, item(terms, 10));
+            let mut simulation = Simulation::new(1);
+            simulation.run(&load, 26_000);
+            let (_, median) = of_share(&simulation, &load, Share::default(), 50);
+            let ran = simulation.count(|f| matches!(f, Fate::Ran(..)));
+            let expired = simulation.count(|f| *f == Fate::Expired);
+            eprintln!("probe {times} {within}: median {median} ran {ran} expired {expired}, good {}", simulation.good(&load, within));
+        }
     }
 }
