@@ -30,11 +30,11 @@ pub enum Error {
         limit: u64,
     },
     /// At the rate that the pool has measured, the last of these items would end after its
-    /// deadline.
+    /// deadline, or wait longer than items may while more arrives than can be computed.
     TooLate {
         /// The time from now until it would end.
         predicted: Duration,
-        /// The time allowed.
+        /// The time allowed: until the deadline, or less under overload ([`Pool`](crate::Pool)).
         allowed: Duration,
     },
     /// The deadline passed before the computation began.
@@ -107,8 +107,8 @@ impl fmt::Display for Error {
             }
             Error::TooLate { predicted, allowed } => write!(
                 f,
-                "the result would take {predicted:.1?}, but it is due in {allowed:.1?}: try again \
-                 later, or allow more time"
+                "the result would take {predicted:.1?}, but only {allowed:.1?} are allowed now: \
+                 try again later, or allow more time"
             ),
             Error::Expired => f.write_str("the deadline passed before the computation could begin"),
             Error::Cancelled => f.write_str("cancelled"),

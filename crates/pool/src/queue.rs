@@ -6,8 +6,8 @@
 //! part in this, so that nobody gets more by asking for less time.
 //!
 //! Within a share the earliest deadline comes first, and among items without a deadline the oldest.
-//! Once a share is overloaded, its interactive items are taken newest first: when not everybody can
-//! be served in time, those who have waited longest have probably given up already.
+//! If one of these has waited too long, the interactive items of its share are taken newest first:
+//! when not everybody can be served, those who have waited longest have probably given up already.
 //!
 //! Items of one shape can be computed together, whichever shares they are of: those beside the next
 //! one come from the shares whose turn is next, and count for these.
@@ -94,8 +94,8 @@ struct Account<K> {
     turn: Turn,
     /// Units of work that have arrived in the last seconds.
     arrivals: Recent,
-    /// Set when an interactive item has expired.
-    overloaded_until: Option<Instant>,
+    /// Since when items that arrive find many before them.
+    standing: Option<Instant>,
 }
 
 /// A sum of which a third is left after a second.
@@ -120,7 +120,7 @@ impl Recent {
 impl<K> Account<K> {
     fn new(turn: Turn, weight: u32) -> Self {
         let (all, alike, arrivals) = (Order::default(), HashMap::new(), Recent::default());
-        Account { weight, all, alike, backlog: 0, turn, arrivals, overloaded_until: None }
+        Account { weight, all, alike, backlog: 0, turn, arrivals, standing: None }
     }
 
     /// What this much work moves its turn by.
@@ -334,13 +334,29 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         self.entries.insert(number, entry);
     }
 
+    /// An item of a share arrives and would wait this long. Returns how long all that arrived lately
+    /// would have waited longer than `usual`.
+    pub(crate) fn standing(
+        &mut self,
+        now: Instant,
+        terms: Terms,
+        [wait, usual]: [Duration; 2],
+    ) -> Duration {
+        let line = &mut self.lines[terms.class() as usize];
+        let Some(account) = line.accounts.get_mut(&terms.whose().id) else { return Duration::ZERO };
+        if wait <= usual {
+            account.standing = None;
+        }
+        let since = if wait > usual { *account.standing.get_or_insert(now) } else { now };
+        now.saturating_duration_since(since)
+    }
+
     /// Whether the interactive items of a share are taken the newest first.
     fn is_overloaded(&self, account: &Account<K>, now: Instant) -> bool {
         let oldest = account.all.by_arrival.first().and_then(|number| self.entries.get(number));
-        let impatient = oldest.is_some_and(|entry| {
+        oldest.is_some_and(|entry| {
             entry.due == Due::Never && now.saturating_duration_since(entry.arrived) > self.patience
-        });
-        impatient || account.overloaded_until.is_some_and(|until| now < until)
+        })
     }
 
     /// Takes out all items that are due, and those at the head that would be late if they began
@@ -362,14 +378,6 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
                 && entry.due.left(now).is_some_and(|left| time_of(entry.cost) > left)
             {
                 expired.extend(self.take_out(number));
-            }
-        }
-        let line = &mut self.lines[Class::Interactive as usize];
-        for Taken { entry, .. } in &expired {
-            if entry.class == Class::Interactive
-                && let Some(account) = line.accounts.get_mut(&entry.share.id)
-            {
-                account.overloaded_until = now.checked_add(self.patience);
             }
         }
         expired
@@ -467,11 +475,6 @@ mod tests {
             items(self.queue.take(&lead, count, now))
         }
 
-        fn overloaded(&self, at: u64) -> bool {
-            let account = &self.queue.line(Interactive).accounts[&0];
-            self.queue.is_overloaded(account, self.start + ms(at))
-        }
-
         fn expire(&mut self, at: u64, time: u64) -> Vec<u32> {
             items(self.queue.expire(self.start + ms(at), |_| ms(time)))
         }
@@ -506,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_is_taken_out_and_then_the_newest_comes_first() {
+    fn what_is_due_or_would_be_late_is_taken_out() {
         let mut bench = Bench::new();
         for item in 0..6 {
             bench.push(item, 'a', Interactive, u64::from(item) * 10, 100);
@@ -515,15 +518,8 @@ mod tests {
         assert_eq!(bench.take(60, 1), [0]);
         // 1 and 2 are due at 110 and 120; 3 is due at 130, but would take until 135.
         assert_eq!(bench.expire(125, 10), [1, 2, 3]);
-        assert!(bench.overloaded(125));
         bench.push(6, 'a', Interactive, 126, 100);
-        assert_eq!(bench.take(126, 2), [6, 5]);
-        // With patience the order is as before.
-        bench.push(7, 'a', Interactive, 2000, 100);
-        bench.push(8, 'a', Interactive, 2001, 100);
-        assert_eq!(bench.expire(2002, 10), [4]);
-        assert!(bench.overloaded(3001));
-        assert!(!bench.overloaded(3002));
+        assert_eq!(bench.take(126, 3), [4, 5, 6]);
     }
 
     /// Bulk gives way to logins for as long as there are any: its being late does not indicate

@@ -14,6 +14,16 @@ use crate::terms::{Class, Terms};
 /// errors of the prediction: an item that is late has cost time for nothing.
 const MARGIN: f64 = 0.85;
 
+/// Once a share's items have found others before them for longer than they have themselves, they
+/// come faster than they can be computed, and their number would only make all of them wait. From
+/// then on an item is accepted only if it waits for at most this part of its time: a burst may use
+/// all of it.
+const SHORT_WAIT: f64 = 0.2;
+
+/// But a wait is never too long for as many items as this one after the other: so many may come at
+/// once by chance.
+const SHORT_ITEMS: u32 = 8;
+
 /// An item begins if it is predicted to need at most the time left times this factor.
 const GRACE: f64 = 1.25;
 
@@ -81,7 +91,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     ///
     /// # Errors
     /// [`Error::BatchTooLarge`], [`Error::Overloaded`], [`Error::TooLate`].
-    pub(crate) fn admit(&self, now: Instant, terms: Terms, items: &Items) -> Result<(), Error> {
+    pub(crate) fn admit(&mut self, now: Instant, terms: Terms, items: &Items) -> Result<(), Error> {
         let waiting = self.queue.waiting(terms.class());
         let limit = self.limit as u64;
         if items.count > self.limit {
@@ -94,11 +104,19 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(()) };
         let alone = self.is_alone(items.count);
         let before = if alone { 0 } else { items.work - items.largest };
-        let wait = self.wait(now, terms, [before, items.largest]);
+        let wait = |before| self.wait(now, terms, [before, items.largest]);
         let own = item_times(&self.rate, now, self.running, alone)(items.largest);
-        let Some((wait, own)) = wait.zip(own) else { return Ok(()) };
+        let Some(((others, wait), own)) = wait(0).zip(wait(before)).zip(own) else {
+            return Ok(());
+        };
         let predicted = wait.saturating_add(own);
+        let short = allowed.mul_f64(SHORT_WAIT).max(own.saturating_mul(SHORT_ITEMS));
+        let standing = self.queue.standing(now, terms, [others, short / 2]);
         if predicted > allowed.mul_f64(MARGIN) {
+            return Err(Error::TooLate { predicted, allowed });
+        }
+        if standing > allowed && others > short {
+            let allowed = allowed.min(short.saturating_add(own));
             return Err(Error::TooLate { predicted, allowed });
         }
         Ok(())
