@@ -9,7 +9,7 @@
 //! pages (Linux).
 
 // To change … open …
-//     order, overload, admission            queue.rs; rate.rs; schedule.rs (and its simulation.rs)
+//     order, shares, overload, admission    queue.rs, queue/line.rs; rate.rs; schedule.rs (and its simulation.rs)
 //     memory accounting, eviction           ledger.rs
 //     a thread; a group in flight           worker.rs; flight.rs; reader.rs (a source that fails)
 //     what is submitted, grouped, awaited   pool.rs, item.rs, task.rs; shape.rs; ticket.rs

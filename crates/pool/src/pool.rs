@@ -54,7 +54,8 @@ use crate::{flight::Layout, pages};
 ///
 /// # Overload
 /// At most [`PoolConfig::max_waiting`] items of each class wait; beyond that the answer is
-/// [`Error::Overloaded`]. The pool measures its own speed, and refuses on arrival what cannot end
+/// [`Error::Overloaded`]. (A share may always have its part of that waiting, so that others cannot
+/// keep it out: all together then have at most twice as many.) The pool measures its own speed, and refuses on arrival what cannot end
 /// before its deadline ([`Error::TooLate`], with the predicted time). An item whose deadline has
 /// passed never begins ([`Error::Expired`]); one that ends after its deadline still has its result.
 /// While a share submits more than can be computed, its items are accepted only if they will wait

@@ -12,10 +12,13 @@
 //! Items of one shape can be computed together, whichever shares they are of: those beside the next
 //! one come from the shares whose turn is next, and count for these.
 
-use std::collections::{BTreeSet, HashMap};
+mod line;
+
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use self::line::{Account, Line};
 use crate::terms::{Class, Due, Share, Terms};
 
 /// An item that waits.
@@ -48,178 +51,6 @@ pub(crate) struct Lead<K> {
     pub(crate) alike: usize,
     /// Units of work of each.
     pub(crate) cost: u64,
-}
-
-/// Numbers of items, in the two orders in which they may be taken.
-#[derive(Default)]
-struct Order {
-    by_deadline: BTreeSet<(Due, u64)>,
-    by_arrival: BTreeSet<u64>,
-}
-
-impl Order {
-    fn insert(&mut self, due: Due, number: u64) {
-        self.by_deadline.insert((due, number));
-        self.by_arrival.insert(number);
-    }
-
-    fn remove(&mut self, due: Due, number: u64) {
-        self.by_deadline.remove(&(due, number));
-        self.by_arrival.remove(&number);
-    }
-
-    fn len(&self) -> usize {
-        self.by_arrival.len()
-    }
-
-    fn first(&self, newest_first: bool) -> Option<u64> {
-        match newest_first {
-            true => self.by_arrival.last().copied(),
-            false => self.by_deadline.first().map(|(_, number)| *number),
-        }
-    }
-}
-
-/// Work given to a share, for its weight.
-type Turn = u128;
-
-/// The waiting items of one share and class.
-struct Account<K> {
-    weight: u32,
-    all: Order,
-    /// By shape. No order in here is empty.
-    alike: HashMap<K, Order>,
-    /// Units of work that wait.
-    backlog: u64,
-    turn: Turn,
-    /// Units of work that have arrived in the last seconds.
-    arrivals: Recent,
-    /// Since when items that arrive find many before them.
-    standing: Option<Instant>,
-}
-
-/// A sum of which a third is left after a second.
-#[derive(Default)]
-struct Recent {
-    sum: f64,
-    last: Option<Instant>,
-}
-
-impl Recent {
-    fn at(&self, now: Instant) -> f64 {
-        let passed =
-            self.last.map_or(0.0, |last| now.saturating_duration_since(last).as_secs_f64());
-        self.sum * (-passed).exp()
-    }
-
-    fn add(&mut self, now: Instant, value: f64) {
-        (self.sum, self.last) = (self.at(now) + value, Some(now));
-    }
-}
-
-impl<K> Account<K> {
-    fn new(turn: Turn, weight: u32) -> Self {
-        let (all, alike, arrivals) = (Order::default(), HashMap::new(), Recent::default());
-        Account { weight, all, alike, backlog: 0, turn, arrivals, standing: None }
-    }
-
-    /// What this much work moves its turn by.
-    fn charge(&self, work: u64) -> Turn {
-        (Turn::from(work) << 16) / Turn::from(self.weight)
-    }
-
-    /// The work that it will be given between two turns, in this many seconds.
-    fn given(&self, [from, to]: [Turn; 2], now: Instant, seconds: f64) -> u64 {
-        let from = if self.all.len() > 0 { self.turn } else { self.turn.max(from) };
-        let most = to.saturating_sub(from).saturating_mul(self.weight.into()) >> 16;
-        let arriving = (self.arrivals.at(now) * seconds) as u64;
-        let asked = self.backlog.saturating_add(arriving);
-        asked.min(u64::try_from(most).unwrap_or(u64::MAX))
-    }
-}
-
-/// The waiting items of one class.
-struct Line<K> {
-    accounts: HashMap<u64, Account<K>>,
-    /// The shares with waiting items.
-    turns: BTreeSet<(Turn, u64)>,
-    /// The turn of the last item that was taken: where a share begins that was idle.
-    now: Turn,
-    by_deadline: BTreeSet<(Due, u64)>,
-    /// Units of work that wait.
-    backlog: u64,
-}
-
-/// Accounts of idle shares are dropped when there are this many more than those in use.
-const IDLE_ACCOUNTS: usize = 64;
-
-impl<K: Clone + Eq + Hash> Line<K> {
-    fn new() -> Self {
-        let (accounts, turns, by_deadline) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
-        Line { accounts, turns, now: 0, by_deadline, backlog: 0 }
-    }
-
-    fn insert<T>(&mut self, number: u64, entry: &Entry<K, T>) {
-        if self.accounts.len() > self.turns.len() + IDLE_ACCOUNTS {
-            self.accounts.retain(|_, account| account.all.len() > 0 || account.turn > self.now);
-        }
-        let (now, id) = (self.now, entry.share.id);
-        let account = self.accounts.entry(id).or_insert_with(|| Account::new(now, 1));
-        if account.all.len() == 0 {
-            account.turn = account.turn.max(now);
-            self.turns.insert((account.turn, id));
-        }
-        account.weight = entry.share.weight;
-        account.all.insert(entry.due, number);
-        account.alike.entry(entry.shape.clone()).or_default().insert(entry.due, number);
-        account.backlog = account.backlog.saturating_add(entry.cost);
-        self.by_deadline.insert((entry.due, number));
-        self.backlog = self.backlog.saturating_add(entry.cost);
-    }
-
-    fn remove<T>(&mut self, number: u64, entry: &Entry<K, T>) {
-        self.by_deadline.remove(&(entry.due, number));
-        self.backlog -= entry.cost.min(self.backlog);
-        let Some(account) = self.accounts.get_mut(&entry.share.id) else { return };
-        account.all.remove(entry.due, number);
-        account.backlog -= entry.cost.min(account.backlog);
-        if let Some(order) = account.alike.get_mut(&entry.shape) {
-            order.remove(entry.due, number);
-            if order.len() == 0 {
-                account.alike.remove(&entry.shape);
-            }
-        }
-        if account.all.len() == 0 {
-            self.turns.remove(&(account.turn, entry.share.id));
-        }
-    }
-
-    /// Moves the turn of a share.
-    fn set_turn(&mut self, id: u64, turn: impl FnOnce(&Account<K>) -> Turn) {
-        let Some(account) = self.accounts.get_mut(&id) else { return };
-        let waits = self.turns.remove(&(account.turn, id));
-        account.turn = turn(account);
-        if waits {
-            self.turns.insert((account.turn, id));
-        }
-    }
-
-    /// An item of this share and cost begins.
-    fn charge(&mut self, id: u64, cost: u64) {
-        self.now = self.now.max(self.accounts.get(&id).map_or(0, |account| account.turn));
-        self.set_turn(id, |account| account.turn.saturating_add(account.charge(cost)));
-    }
-
-    /// It did not begin after all.
-    fn refund(&mut self, id: u64, cost: u64) {
-        self.set_turn(id, |account| account.turn.saturating_sub(account.charge(cost)));
-    }
-
-    /// How many items of a shape wait.
-    fn alike(&self, shape: &K) -> usize {
-        let orders = self.accounts.values().filter_map(|account| account.alike.get(shape));
-        orders.map(Order::len).sum()
-    }
 }
 
 /// All that waits.
@@ -256,6 +87,21 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
     /// Items of a class.
     pub(crate) fn waiting(&self, class: Class) -> usize {
         self.line(class).by_deadline.len()
+    }
+
+    /// How many items of a class and share may wait at least, of `limit` for all: the part that its
+    /// weight is of those of all shares with waiting items, and its own.
+    pub(crate) fn part(&self, class: Class, share: Share, limit: usize) -> usize {
+        let line = self.line(class);
+        let others = line.turns.iter().filter(|(_, id)| *id != share.id);
+        let weights = others.filter_map(|(_, id)| Some(u64::from(line.accounts.get(id)?.weight)));
+        let (own, others) = (u64::from(share.weight), weights.sum::<u64>());
+        (limit as u64 * own / (own + others)) as usize
+    }
+
+    /// Items of a class and share.
+    pub(crate) fn waiting_of(&self, class: Class, share: Share) -> usize {
+        self.line(class).accounts.get(&share.id).map_or(0, |account| account.all.len())
     }
 
     /// The most that ever waited.
@@ -442,149 +288,4 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rate::tests::ms;
-
-    struct Bench {
-        queue: Queue<char, u32>,
-        start: Instant,
-    }
-
-    fn items(taken: Vec<Taken<char, u32>>) -> Vec<u32> {
-        taken.into_iter().map(|taken| taken.entry.item).collect()
-    }
-
-    impl Bench {
-        fn new() -> Self {
-            Bench { queue: Queue::new(ms(1000)), start: Instant::now() }
-        }
-
-        /// An item of cost 10 that arrives at a time and is due so much later, 0 for never.
-        fn push(&mut self, item: u32, shape: char, class: Class, at: u64, within: u64) {
-            let arrived = self.start + ms(at);
-            let due = if within == 0 { Due::Never } else { Due::At(arrived + ms(within)) };
-            let batch = u64::from(item % 3);
-            let share = Share::default();
-            self.queue.push(Entry { shape, class, share, due, arrived, cost: 10, batch, item });
-        }
-
-        fn take(&mut self, at: u64, count: usize) -> Vec<u32> {
-            let now = self.start + ms(at);
-            let Some(lead) = self.queue.lead(now) else { return Vec::new() };
-            items(self.queue.take(&lead, count, now))
-        }
-
-        fn expire(&mut self, at: u64, time: u64) -> Vec<u32> {
-            items(self.queue.expire(self.start + ms(at), |_| ms(time)))
-        }
-    }
-
-    use Class::{Bulk, Interactive};
-
-    #[test]
-    fn the_earliest_deadline_comes_first_and_others_of_its_shape_go_along() {
-        let mut bench = Bench::new();
-        bench.push(0, 'a', Interactive, 0, 0);
-        bench.push(1, 'b', Interactive, 1, 300);
-        bench.push(2, 'a', Interactive, 2, 200);
-        bench.push(3, 'b', Interactive, 3, 100);
-        bench.push(4, 'b', Interactive, 4, 0);
-        assert_eq!(bench.take(5, 2), [3, 1]);
-        assert_eq!(bench.take(5, 3), [2, 0]);
-        assert_eq!(bench.take(5, 3), [4]);
-        assert!(bench.take(5, 1).is_empty());
-        assert_eq!((bench.queue.len(), bench.queue.peak()), (0, 5));
-        assert_eq!(bench.queue.line(Interactive).alike(&'a'), 0);
-    }
-
-    #[test]
-    fn bulk_comes_last_and_never_goes_along() {
-        let mut bench = Bench::new();
-        bench.push(0, 'a', Bulk, 0, 50);
-        bench.push(1, 'a', Interactive, 1, 0);
-        bench.push(2, 'a', Bulk, 2, 0);
-        assert_eq!(bench.take(5, 4), [1]);
-        assert_eq!(bench.take(5, 4), [0, 2]);
-    }
-
-    #[test]
-    fn what_is_due_or_would_be_late_is_taken_out() {
-        let mut bench = Bench::new();
-        for item in 0..6 {
-            bench.push(item, 'a', Interactive, u64::from(item) * 10, 100);
-        }
-        assert!(bench.expire(60, 5).is_empty());
-        assert_eq!(bench.take(60, 1), [0]);
-        // 1 and 2 are due at 110 and 120; 3 is due at 130, but would take until 135.
-        assert_eq!(bench.expire(125, 10), [1, 2, 3]);
-        bench.push(6, 'a', Interactive, 126, 100);
-        assert_eq!(bench.take(126, 3), [4, 5, 6]);
-    }
-
-    /// Bulk gives way to logins for as long as there are any: its being late does not indicate
-    /// overload.
-    #[test]
-    fn bulk_that_is_late_leaves_the_order_of_logins_as_it_is() {
-        let mut bench = Bench::new();
-        bench.push(0, 'a', Bulk, 0, 10);
-        bench.push(1, 'a', Interactive, 0, 0);
-        bench.push(2, 'a', Interactive, 1, 0);
-        assert_eq!(bench.expire(20, 1), [0]);
-        assert_eq!(bench.take(20, 1), [1]);
-    }
-
-    #[test]
-    fn an_item_that_has_waited_too_long_turns_the_order_round() {
-        let mut bench = Bench::new();
-        for item in 0..5 {
-            bench.push(item, 'a', Interactive, u64::from(item) * 400, 0);
-            bench.push(10 + item, 'a', Bulk, 0, 0);
-        }
-        assert_eq!(bench.take(1000, 1), [0]);
-        // Item 1 came at 400.
-        assert_eq!(bench.take(1401, 2), [4, 3]);
-        assert_eq!(bench.take(1402, 2), [2, 1]);
-        assert_eq!(bench.take(5000, 2), [10, 11], "bulk is as patient as can be");
-    }
-
-    #[test]
-    fn what_is_put_back_comes_again_in_its_place() {
-        let mut bench = Bench::new();
-        for item in 0..4 {
-            bench.push(item, 'a', Interactive, 0, 0);
-        }
-        let lead = bench.queue.lead(bench.start).unwrap();
-        let mut taken = bench.queue.take(&lead, 3, bench.start);
-        taken.drain(1..).for_each(|taken| bench.queue.put_back(taken));
-        assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (3, 30));
-        assert_eq!(bench.take(1, 4), [1, 2, 3]);
-    }
-
-    #[test]
-    fn work_ahead() {
-        let mut bench = Bench::new();
-        bench.push(0, 'a', Interactive, 0, 100);
-        bench.push(1, 'b', Interactive, 0, 200);
-        bench.push(2, 'b', Bulk, 0, 0);
-        let ahead = |terms| bench.queue.ahead(bench.start, terms, 0, None);
-        let login = |within| Terms::interactive().by(bench.start + ms(within));
-        assert_eq!([50, 100, 300].map(|within| ahead(login(within))), [0, 10, 20]);
-        assert_eq!(ahead(Terms::interactive()), 20);
-        assert_eq!(ahead(Terms::bulk().by(bench.start + ms(1))), 20);
-        assert_eq!(ahead(Terms::bulk()), 30);
-    }
-
-    #[test]
-    fn one_submission_is_taken_out() {
-        let mut bench = Bench::new();
-        for item in 0..6 {
-            bench.push(item, if item % 2 == 0 { 'a' } else { 'b' }, Interactive, 0, 0);
-        }
-        assert_eq!(items(bench.queue.remove(|batch| batch == 0)), [0, 3]);
-        assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (4, 40));
-        assert_eq!(bench.take(0, 9), [1, 5]);
-        assert_eq!(items(bench.queue.remove(|_| true)), [2, 4]);
-        assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (0, 0));
-    }
-}
+mod tests;

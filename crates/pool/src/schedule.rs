@@ -97,7 +97,11 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         if items.count > self.limit {
             return Err(Error::BatchTooLarge { items: items.count as u64, limit });
         }
-        if waiting + items.count > self.limit {
+        let (class, share) = (terms.class(), terms.whose());
+        if waiting + items.count > self.limit
+            && self.queue.waiting_of(class, share) + items.count
+                > self.queue.part(class, share, self.limit)
+        {
             return Err(Error::Overloaded { waiting: waiting as u64, limit });
         }
         let due = terms.due(now);

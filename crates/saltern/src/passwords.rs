@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use saltern_pool::{Class, Pool, PoolConfig, PoolStats, Terms};
+use saltern_pool::{Class, Pool, PoolConfig, PoolStats, Share, Terms};
 use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{HashString, Hasher};
 
@@ -43,6 +43,7 @@ pub struct Passwords {
     inner: Arc<Inner>,
     bulk: bool,
     within: Option<Duration>,
+    share: Share,
     updates: bool,
 }
 
@@ -153,7 +154,13 @@ impl Passwords {
         let within = prepared.table().policy().deadline;
         let watch = SiteScrubber::start(prepared.opened());
         let inner = Inner { prepared: prepared.clone(), pool, watch };
-        Passwords { inner: Arc::new(inner), bulk: false, within, updates: true }
+        Passwords {
+            inner: Arc::new(inner),
+            bulk: false,
+            within,
+            share: Share::default(),
+            updates: true,
+        }
     }
 
     /// Reads a policy from a file and makes a `Passwords` from it: [`Policy::read`], then
@@ -180,6 +187,21 @@ impl Passwords {
     #[must_use]
     pub fn bulk(&self) -> Self {
         Passwords { bulk: true, within: None, ..self.clone() }
+    }
+
+    /// A handle for one of several clients that share the pool: while all of them have logins
+    /// waiting, each is given work by its weight, whatever it sends and whatever its deadlines.
+    ///
+    /// ```
+    /// use saltern::{Passwords, Policy, policy::Share};
+    /// let passwords = Passwords::new(Policy::default())?;
+    /// let shop = passwords.share(Share::of("shop").weight(3));
+    /// assert!(shop.hash("correct horse").wait().is_ok());
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    #[must_use]
+    pub fn share(&self, share: Share) -> Self {
+        Passwords { share, ..self.clone() }
     }
 
     /// A handle for callers that do not store updates: a match has none, and no new hash is
@@ -319,6 +341,7 @@ impl Passwords {
     /// The terms under which the pool computes a call that begins now.
     pub(crate) fn terms(&self) -> Terms {
         let terms = if self.bulk { Terms::bulk() } else { Terms::interactive() };
+        let terms = terms.share(self.share);
         let until = self.within.and_then(|time| Instant::now().checked_add(time));
         until.map_or(terms, |until| terms.by(until))
     }

@@ -425,6 +425,18 @@ fn limits_of_what_waits() {
 }
 
 #[test]
+fn a_queue_that_one_share_fills_has_room_for_another() {
+    let mut simulation = Simulation::new(1);
+    let [first, second] = ["first", "second"].map(|name| Terms::bulk().share(Share::of(name)));
+    let fill = |simulation: &mut Simulation, terms| {
+        (0..5000).take_while(|_| simulation.submit(item(terms, 1)).is_ok()).count()
+    };
+    assert_eq!(fill(&mut simulation, first), 4096);
+    assert_eq!(fill(&mut simulation, second), 2048);
+    assert_eq!(fill(&mut simulation, first), 0);
+}
+
+#[test]
 fn portions() {
     // waiting, free, degree: taken
     for (waiting, free, degree, taken) in [
