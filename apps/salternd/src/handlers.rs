@@ -7,6 +7,7 @@ mod single;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use saltern::Passwords;
 use saltern_wipe::Zeroizing;
 use serde_json::{Value, json};
 
@@ -68,6 +69,11 @@ impl RequestContext {
         let current = state.ready()?;
         let client = Arc::clone(current.clients.of(peer)?);
         Ok(RequestContext { state: Arc::clone(state), current, client })
+    }
+
+    /// The passwords of the site, computed in the share of the client.
+    fn passwords(&self) -> Passwords {
+        self.current.passwords.share(self.client.share)
     }
 }
 

@@ -51,7 +51,7 @@ pub struct PoolConfig {
     /// 320 MiB, enough for everything that
     /// [`Limits::server`](saltern_yescrypt::Limits::server) allows.
     pub memory: u64,
-    /// The most items of each [class](crate::Class) that may wait, not counting those being
+    /// The most items of each [class](crate::terms::Class) that may wait, not counting those being
     /// computed; at least 1. The limits are separate, so bulk work never takes a login's place. The
     /// default is 4096.
     pub max_waiting: usize,

@@ -40,7 +40,7 @@ mod shared;
 pub mod source;
 mod stats;
 pub mod task;
-mod terms;
+pub mod terms;
 mod ticket;
 mod worker;
 
@@ -49,5 +49,5 @@ pub use error::{Error, Fault};
 pub use pool::Pool;
 pub use shape::Derive;
 pub use stats::{PoolStats, ReadStats};
-pub use terms::{Class, Share, Terms};
+pub use terms::Terms;
 pub use ticket::{Answer, BatchTicket, OneTicket, Results, Ticket};

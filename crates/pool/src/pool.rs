@@ -44,20 +44,22 @@ use crate::{flight::Layout, pages};
 /// ```
 ///
 /// # What runs when
-/// Interactive items run before bulk ones; among them, shares take turns ([`Share`](crate::Share)),
-/// and within a share the earliest deadline comes first; see [`Terms`]. Waiting items of one shape (parameters, ROMs and length of output), whichever call they came with, are
-/// computed in groups of up to [`degree`](saltern_yescrypt::params::CheckedParams::degree) that
-/// advance together in one thread. A group never waits for a partner. Groups are made smaller when
-/// idle threads can take the rest, and when memory does not suffice; a hash that waits for memory
-/// is not overtaken. A pool never uses more threads than configured: hashes with p > 1 get one
-/// thread, too.
+/// Interactive items run before bulk ones; among them, shares take turns
+/// ([`Share`](crate::terms::Share)), and within a share the earliest deadline comes first; see
+/// [`Terms`]. Waiting items of one shape (parameters, ROMs and length of output), whichever call
+/// they came with, are computed in groups of up to
+/// [`degree`](saltern_yescrypt::params::CheckedParams::degree) that advance together in one thread.
+/// A group never waits for a partner. Groups are made smaller when idle threads can take the rest,
+/// and when memory does not suffice; a hash that waits for memory is not overtaken. A pool never
+/// uses more threads than configured: hashes with p > 1 get one thread, too.
 ///
 /// # Overload
 /// At most [`PoolConfig::max_waiting`] items of each class wait; beyond that the answer is
 /// [`Error::Overloaded`]. (A share may always have its part of that waiting, so that others cannot
-/// keep it out: all together then have at most twice as many.) The pool measures its own speed, and refuses on arrival what cannot end
-/// before its deadline ([`Error::TooLate`], with the predicted time). An item whose deadline has
-/// passed never begins ([`Error::Expired`]); one that ends after its deadline still has its result.
+/// keep it out: all together then have at most twice as many.) The pool measures its own speed, and
+/// refuses on arrival what cannot end before its deadline ([`Error::TooLate`], with the predicted
+/// time). An item whose deadline has passed never begins ([`Error::Expired`]); one that ends after
+/// its deadline still has its result.
 /// While a share submits more than can be computed, its items are accepted only if they will wait
 /// for a fifth of their time: a queue that stays long serves nobody, and a burst still has all of
 /// it. Once an interactive item without a deadline has waited longer than [`PoolConfig::patience`],

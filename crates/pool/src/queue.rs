@@ -180,7 +180,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         self.entries.insert(number, entry);
     }
 
-    /// An item of a share arrives and would wait this long. Returns how long all that arrived lately
+    /// An item of a share arrives, and would wait this long. Returns for how long all that arrived
     /// would have waited longer than `usual`.
     pub(crate) fn standing(
         &mut self,

@@ -21,7 +21,7 @@ pub enum Class {
 /// of terms without a share belong to one share, with weight 1.
 ///
 /// ```
-/// use saltern_pool::{Share, Terms};
+/// use saltern_pool::{Terms, terms::Share};
 /// let shop = Share::of("shop").weight(3);
 /// let login = Terms::interactive().share(shop);
 /// # let _ = login;

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use saltern_pool::{Class, Pool, PoolConfig, PoolStats, Share, Terms};
+use saltern_pool::terms::{Class, Share};
+use saltern_pool::{Pool, PoolConfig, PoolStats, Terms};
 use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{HashString, Hasher};
 

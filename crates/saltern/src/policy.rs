@@ -76,7 +76,8 @@ mod words;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use saltern_pool::{PoolConfig, Share};
+pub use saltern_pool::PoolConfig;
+pub use saltern_pool::terms::Share;
 #[cfg(feature = "rom")]
 #[cfg_attr(docsrs, doc(cfg(feature = "rom")))]
 pub use saltern_rom::{Access, RomHash};

@@ -276,7 +276,7 @@ async fn compute_with_retry(
         // It is never closed.
         let _place = by(until, lines.places.acquire()).await?;
         context = call.now(op)?;
-        let passwords = context.current.passwords.bulk();
+        let passwords = context.passwords().bulk();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let result = match work {
             Work::Hash(password) => hash(&passwords, password, left).await,

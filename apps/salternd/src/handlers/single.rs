@@ -40,7 +40,7 @@ impl Call {
     /// The passwords of the site, with the time allowed for a request.
     fn within(&self, asked: Option<u64>) -> Result<(Passwords, Duration), Problem> {
         let time = self.left(asked)?;
-        Ok((self.context.current.passwords.within(time), time))
+        Ok((self.context.passwords().within(time), time))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use saltern::policy::Share;
+
 use super::rate::Bucket;
 use crate::api::{Problem, Reason, Right};
 
@@ -63,6 +65,8 @@ pub(crate) struct Client {
     /// The most of its requests that may be in progress.
     pub(crate) most: usize,
     pub(crate) under_way: Arc<AtomicUsize>,
+    /// Its part of what the pool can do, beside the other clients.
+    pub(crate) share: Share,
 }
 
 /// A request of a client, counted until this is dropped.
@@ -78,7 +82,8 @@ impl Client {
     /// A client without limits.
     pub(crate) fn new(name: impl Into<String>, who: Who, rights: Rights) -> Self {
         let (name, under_way) = (name.into(), Arc::default());
-        Client { name, who, rights, rate: None, most: usize::MAX, under_way }
+        let share = Share::of(&name);
+        Client { name, who, rights, rate: None, most: usize::MAX, under_way, share }
     }
 
     /// Takes over the counts of an earlier client: its requests are still in progress, and its rate

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::daemon::{
@@ -151,4 +152,35 @@ fn a_balancer_may_ask_for_the_head_alone() {
     let answer = ask(&daemon.socket(), "HEAD", "/health", "", "");
     assert_eq!((answer.status, &*answer.body), (200, ""));
     assert_eq!(ask(&daemon.socket(), "HEAD", "/v1/hash", "", "").status, 405);
+}
+
+/// Turns go by what each client is given: by how many connections and with what deadlines it asks
+/// makes no difference. Before, the client with short deadlines had all turns.
+#[test]
+fn many_connections_and_short_deadlines_move_no_client_forward() {
+    let (other, address) = another("rights = [\"verify\"]");
+    let policy = "[params]\ncost = 4\n[pool]\nthreads = 1\n";
+    let daemon = Daemon::start(&config(&other), policy);
+    let (done, computed) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let hurried = LOGIN.replace('}', ",\"timeout_ms\":2000}");
+    let patient = LOGIN.replace('}', ",\"timeout_ms\":10000}");
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                while !done.load(Relaxed) {
+                    let answer = ask_tcp(address, "/v1/verify", &hurried);
+                    computed.fetch_add(usize::from(answer.status == 200), Relaxed);
+                }
+            });
+        }
+        until(|| computed.load(Relaxed) > 12);
+        let before = computed.load(Relaxed);
+        for _ in 0..40 {
+            assert_eq!(daemon.post("/v1/verify", &patient).status, 200);
+        }
+        let meanwhile = computed.load(Relaxed) - before;
+        done.store(true, Relaxed);
+        // A hash or two that have begun, and one beside each of the patient client's.
+        assert!(meanwhile <= 4 * 40, "{meanwhile}");
+    });
 }

@@ -23,6 +23,7 @@ pub(super) struct ClientEntry {
     rate: Option<String>,
     burst: Option<u32>,
     requests: Option<usize>,
+    weight: Option<u32>,
 }
 
 /// A user or a group, by number or by name.
@@ -42,6 +43,9 @@ impl ClientEntry {
         if self.requests == Some(0) {
             return Err(wrong(format!("{key}.requests"), "", "1 or more"));
         }
+        if self.weight.is_some_and(|weight| !(1..=1000).contains(&weight)) {
+            return Err(wrong(format!("{key}.weight"), "", "1 to 1000"));
+        }
         self.rate(key)?;
         self.who(key).map(drop)
     }
@@ -56,6 +60,7 @@ impl ClientEntry {
         let mut client = Client::new(&self.name, self.who(key)?, Rights::of(&self.rights));
         client.rate = self.rate(key)?.map(|rate| Arc::new(Bucket::new(rate)));
         client.most = self.requests.unwrap_or(usize::MAX);
+        client.share = client.share.weight(self.weight.unwrap_or(1));
         if let Some(before) = before {
             client.go_on_from(before);
         }
