@@ -95,6 +95,14 @@ saltern_status saltern_within(
 /* A handle of the same site for work that nobody waits for: it runs only while no login waits. */
 saltern_status saltern_bulk(const saltern *site, saltern **same, saltern_message *message);
 
+/*
+ * A handle of the same site for one of several clients, known by any name, that share its threads:
+ * while all of them have calls waiting, each is given work by its weight, 1 to 1000000, whatever it
+ * sends and whatever its deadlines.
+ */
+saltern_status saltern_share(const saltern *site, const char *client, uint32_t weight,
+    saltern **same, saltern_message *message);
+
 /* Frees a handle; with the last handle of a site, its threads end and its memory is wiped. */
 void saltern_close(saltern *site);
 

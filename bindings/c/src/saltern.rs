@@ -14,7 +14,7 @@ pub use self::login::{Login, saltern_hash, saltern_verify};
 pub use self::many::{saltern_hash_many, saltern_verify_many};
 pub use self::site::{
     Site, saltern_bulk, saltern_close, saltern_notes, saltern_open, saltern_open_text,
-    saltern_within,
+    saltern_share, saltern_within,
 };
 pub use self::status::{Message, saltern_status_name, saltern_version};
 pub use self::table::{saltern_needs_rehash, saltern_rekey};

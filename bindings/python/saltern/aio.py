@@ -60,6 +60,10 @@ class AsyncPasswordHasher:
         """A hasher with a policy as text; file names in it are relative to the folder `beside`."""
         return cls.of(PasswordHasher.from_policy_text(text, beside=beside))
 
+    def for_client(self, client: str, weight: int = 1) -> AsyncPasswordHasher:
+        """As :meth:`saltern.PasswordHasher.for_client`."""
+        return AsyncPasswordHasher.of(self._hasher.for_client(client, weight))
+
     async def hash(
         self, password: Secret, *, salt: bytes | None = None, deadline: float | None = None
     ) -> str:

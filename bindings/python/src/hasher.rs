@@ -8,7 +8,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use saltern::policy::{PoolConfig, Scheme};
+use saltern::policy::{PoolConfig, Scheme, Share};
 use saltern::table;
 use saltern::{Passwords, Policy, Prepared, Ticket};
 
@@ -43,6 +43,8 @@ use crate::{errors, process, site};
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct PasswordHasher {
     policy: Prepared,
+    /// Of this process's pool.
+    share: Share,
     /// The pool defaults when this policy was read: for instance as many threads as there were
     /// processors then.
     usual: PoolConfig,
@@ -57,7 +59,8 @@ impl PasswordHasher {
         // ROMs may be copied, which takes time.
         let prepared = py.detach(|| policy.and_then(Prepared::new));
         let policy = prepared.map_err(|error| errors::of(py, &error))?;
-        Ok(PasswordHasher { policy, usual: PoolConfig::default(), bound: Mutex::new(None) })
+        let (usual, bound) = (PoolConfig::default(), Mutex::new(None));
+        Ok(PasswordHasher { policy, share: Share::default(), usual, bound })
     }
 
     /// Hashing in the pool of this process.
@@ -67,8 +70,8 @@ impl PasswordHasher {
         if let Some(passwords) = current.filter(|passwords| !passwords.pool().is_forked()) {
             return Ok(passwords);
         }
-        let passwords =
-            Passwords::in_pool(&self.policy, process::pool(py, &self.policy, &self.usual)?);
+        let pool = process::pool(py, &self.policy, &self.usual)?;
+        let passwords = Passwords::in_pool(&self.policy, pool).share(self.share);
         let old = bound().replace(passwords.clone());
         drop(old);
         Ok(passwords)
@@ -311,6 +314,16 @@ impl PasswordHasher {
     #[getter]
     fn site<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         site::described(py, self.policy.table().policy())
+    }
+
+    /// The same hasher for one of several clients, known by any name, that share the threads of this
+    /// process: while all of them have hashes waiting, each is given work by its weight, 1 to
+    /// 1,000,000, whatever it asks for and whatever its deadlines.
+    #[pyo3(signature = (client, weight = 1))]
+    fn for_client(&self, client: &str, weight: u32) -> Self {
+        let (policy, usual) = (self.policy.clone(), self.usual.clone());
+        let share = Share::of(client).weight(weight);
+        PasswordHasher { policy, share, usual, bound: Mutex::new(None) }
     }
 
     /// The number of threads that hash, according to the policy.

@@ -310,3 +310,25 @@ def test_references_are_given_back(hasher):
         hasher.hash_many([password, 7])
     assert [sys.getrefcount(one) for one in (message, password, array)] == counts
     array.extend(b"not lent any more")
+
+
+def test_clients_take_turns_in_one_pool(run):
+    """One client has hundreds of hashes waiting; of another one's, each is next but one."""
+    check(run, """
+import asyncio
+policy = "[params]\\ncost = 3\\n[pool]\\nthreads = 1\\n"
+crowd = saltern.AsyncPasswordHasher.from_policy_text(policy).for_client("crowd")
+alone = crowd.for_client("alone", weight=2)
+ended = []
+
+async def hash(client):
+    assert (await client.hash(PASSWORD)).startswith("$y$")
+    ended.append(client)
+
+async def main():
+    await asyncio.gather(*[hash(crowd) for _ in range(200)], *[hash(alone) for _ in range(10)])
+
+asyncio.run(main())
+last = max(at for at, client in enumerate(ended) if client is alone)
+assert len(ended) == 210 and last < 60, last
+""")

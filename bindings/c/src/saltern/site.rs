@@ -6,10 +6,11 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::time::Duration;
 
+use saltern::policy::Share;
 use saltern::{Passwords, Policy};
 
 use super::status::{Failure, Message, OK, call, words};
-use crate::boundary::{boxed, guard, object, put, write};
+use crate::boundary::{boxed, guard, object, put, text, write};
 
 /// `saltern`
 pub struct Site {
@@ -149,13 +150,13 @@ unsafe fn again(
     site: *const Site,
     same: *mut *mut Site,
     message: *mut Message,
-    change: impl FnOnce(&Passwords) -> Passwords,
+    change: impl FnOnce(&Passwords) -> Result<Passwords, Failure>,
 ) -> c_int {
     let copy = || {
         // SAFETY: the caller's place and handle.
         let (place, site) = unsafe { (place_for(same)?, of(site)?) };
         // SAFETY: as above.
-        unsafe { hand_out(place, Site { passwords: change(&site.passwords) }) }
+        unsafe { hand_out(place, Site { passwords: change(&site.passwords)? }) }
     };
     // SAFETY: the caller's message.
     unsafe { call(message, copy) }
@@ -175,7 +176,7 @@ pub unsafe extern "C" fn saltern_within(
     // A deadline that no clock can express is none.
     let time = if milliseconds == 0 { Duration::MAX } else { Duration::from_millis(milliseconds) };
     // SAFETY: what the caller guarantees is passed on.
-    unsafe { again(site, same, message, |passwords| passwords.within(time)) }
+    unsafe { again(site, same, message, |passwords| Ok(passwords.within(time))) }
 }
 
 /// The same site for work that nobody waits for: see `saltern.h`.
@@ -189,7 +190,29 @@ pub unsafe extern "C" fn saltern_bulk(
     message: *mut Message,
 ) -> c_int {
     // SAFETY: what the caller guarantees is passed on.
-    unsafe { again(site, same, message, Passwords::bulk) }
+    unsafe { again(site, same, message, |passwords| Ok(passwords.bulk())) }
+}
+
+/// A handle for one of several clients that share the site's threads: see `saltern.h`.
+///
+/// # Safety
+/// As `saltern.h` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_share(
+    site: *const Site,
+    client: *const c_char,
+    weight: u32,
+    same: *mut *mut Site,
+    message: *mut Message,
+) -> c_int {
+    let client = |passwords: &Passwords| {
+        // SAFETY: the caller's string.
+        let name = unsafe { text(client, isize::MAX as usize - 1) };
+        let name = name.ok_or(Failure::bad("the client's name is NULL"))?;
+        Ok(passwords.share(Share::of(name).weight(weight)))
+    };
+    // SAFETY: what the caller guarantees is passed on.
+    unsafe { again(site, same, message, client) }
 }
 
 /// Frees a handle: see `saltern.h`.

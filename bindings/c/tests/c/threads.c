@@ -386,6 +386,10 @@ static void nulls(void)
 	CHECK(saltern_wait(ticket, -1, stored, sizeof stored, NULL) == SALTERN_BAD_INPUT);
 	saltern_ticket_free(ticket);
 	CHECK(saltern_wait(NULL, 0, stored, sizeof stored, NULL) == SALTERN_BAD_INPUT);
+	CHECK(saltern_share(site, NULL, 1, &same, NULL) == SALTERN_BAD_INPUT && !same);
+	CHECK(saltern_share(site, "shop", 3, &same, NULL) == SALTERN_OK);
+	CHECK(saltern_hash(same, "a", 1, stored, sizeof stored, NULL) == SALTERN_OK);
+	saltern_close(same);
 	CHECK(saltern_within(site, 1, &same, NULL) == SALTERN_OK);
 	for (int i = 0; i < 20; i++)
 		CHECK(saltern_hash(same, "a", 1, stored, sizeof stored, NULL) <= SALTERN_OK);
