@@ -316,8 +316,8 @@ impl PasswordHasher {
         site::described(py, self.policy.table().policy())
     }
 
-    /// The same hasher for one of several clients, known by any name, that share the threads of this
-    /// process: while all of them have hashes waiting, each is given work by its weight, 1 to
+    /// The same hasher for one of several clients, known by any name, that share the threads of
+    /// this process: while all of them have hashes waiting, each is given work by its weight, 1 to
     /// 1,000,000, whatever it asks for and whatever its deadlines.
     #[pyo3(signature = (client, weight = 1))]
     fn for_client(&self, client: &str, weight: u32) -> Self {
