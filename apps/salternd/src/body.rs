@@ -72,7 +72,7 @@ pub(crate) fn keeping(text: Vec<u8>, kept: impl Send + 'static) -> Bytes {
 
 /// A whole body of at most this many bytes, if it arrives within this time.
 pub(crate) async fn whole(
-    mut body: Incoming,
+    body: &mut Incoming,
     most: usize,
     time: Duration,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
@@ -85,7 +85,7 @@ pub(crate) async fn whole(
     // A growing buffer would leave copies of a password behind.
     let mut read = Zeroizing::new(Vec::with_capacity(size as usize));
     let all = async {
-        while let Some(piece) = piece(&mut body).await? {
+        while let Some(piece) = piece(body).await? {
             if read.len() + piece.len() > read.capacity() {
                 return Err(too_large());
             }

@@ -205,6 +205,24 @@ impl Client {
         Question { timeout_ms: self.within.map(milliseconds), ..Question::default() }
     }
 
+    /// Whether the service answers requests.
+    ///
+    /// # Errors
+    /// Why it does not: *unavailable* while it starts or if a ROM is damaged, *overloaded* while it
+    /// ends; or the error of the connection.
+    pub async fn ready(&self) -> Result<(), Error> {
+        let asked = async {
+            let (status, read) = self.exchange(Method::GET, "/ready", Bytes::new()).await?;
+            let unknown = || Failure(Error::Answer { status });
+            match Problem::read(status, &read) {
+                _ if status == 200 => Ok(()),
+                Some(problem) => Err(Failure(Error::Problem(problem))),
+                None => Err(unknown()),
+            }
+        };
+        asked.await.map_err(|Failure(error)| error)
+    }
+
     async fn ask<A: DeserializeOwned>(
         &self,
         path: &'static str,
@@ -227,11 +245,27 @@ impl Client {
         serde_json::to_writer(&mut *body, question)?;
         // Wiped when the last part of it has been sent.
         let body = Bytes::from_owner(body);
+        let (status, read) = self.exchange(Method::POST, path, body).await?;
+        let unknown = || Failure(Error::Answer { status });
+        if status == 200 {
+            return serde_json::from_slice(&read).map_err(|_| unknown());
+        }
+        let problem = Problem::read(status, &read);
+        Err(problem.map_or_else(unknown, |problem| Failure(Error::Problem(problem))))
+    }
+
+    /// Sends a request; the status and the body of its answer.
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &'static str,
+        body: Bytes,
+    ) -> Result<(u16, Zeroizing<Vec<u8>>), Failure> {
         let time = self.within.map_or(PATIENCE, |within| within.saturating_add(MARGIN));
         let asked = timeout(time, async {
-            let (response, sender) = self.send(path, body).await?;
+            let (response, sender) = self.send(method, path, body).await?;
             let status = response.status().as_u16();
-            let read = whole(response.into_body(), LONGEST, time).await;
+            let read = whole(&mut response.into_body(), LONGEST, time).await;
             let read = read.map_err(|problem| Failure(Error::Connection(problem.detail.into())))?;
             Ok::<_, Failure>((status, read, sender))
         });
@@ -243,12 +277,7 @@ impl Client {
             idle.retain(|sender| !sender.is_closed());
             idle.push(sender);
         }
-        let unknown = || Failure(Error::Answer { status });
-        if status == 200 {
-            return serde_json::from_slice(&read).map_err(|_| unknown());
-        }
-        let problem = Problem::read(status, &read);
-        Err(problem.map_or_else(unknown, |problem| Failure(Error::Problem(problem))))
+        Ok((status, read))
     }
 
     /// Sends a request over an idle connection, or over a new one if that has ended meanwhile: the
@@ -256,6 +285,7 @@ impl Client {
     /// repeated.
     async fn send(
         &self,
+        method: Method,
         path: &'static str,
         body: Bytes,
     ) -> Result<(Response<Incoming>, SendRequest<Body>), Failure> {
@@ -269,7 +299,7 @@ impl Client {
             if sender.ready().await.is_err() && !new {
                 continue;
             }
-            match sender.try_send_request(self.request(path, body.clone())?).await {
+            match sender.try_send_request(self.request(&method, path, body.clone())?).await {
                 Ok(response) => return Ok((response, sender)),
                 Err(mut error) => {
                     let unsent = error.take_message().is_some();
@@ -281,9 +311,14 @@ impl Client {
         }
     }
 
-    fn request(&self, path: &'static str, body: Bytes) -> Result<Request<Body>, Failure> {
+    fn request(
+        &self,
+        method: &Method,
+        path: &'static str,
+        body: Bytes,
+    ) -> Result<Request<Body>, Failure> {
         let mut request = Request::new(Body::Whole(Some(body)));
-        *request.method_mut() = Method::POST;
+        *request.method_mut() = method.clone();
         *request.uri_mut() = path.parse()?;
         let headers = request.headers_mut();
         let host = match &self.inner.target {

@@ -5,6 +5,7 @@ mod census;
 mod single;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use saltern::Passwords;
@@ -142,6 +143,9 @@ impl Call {
     fn failed(&self, op: Op, problem: &Problem) {
         let RequestContext { state, client, .. } = &self.context;
         state.metrics.problem(problem);
+        if problem.kind == Kind::Overloaded {
+            client.overloaded.fetch_add(1, Relaxed);
+        }
         if matches!(problem.kind, Kind::Internal | Kind::Unavailable) {
             let fields = [
                 ("op", json!(op.name())),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use saltern_server::operation::{Endpoint, Options, check, run};
+use saltern_server::operation::{Endpoint, Options, check, health, run};
 
 #[global_allocator]
 static ALLOCATOR: wiping::Wiping = wiping::Wiping;
@@ -42,12 +42,12 @@ struct Args {
     policy: Option<PathBuf>,
 
     /// Without --config: path of the Unix socket
-    #[arg(long, value_name = "PATH", conflicts_with = "config")]
+    #[arg(long, value_name = "PATH", global = true, conflicts_with = "config")]
     socket: Option<PathBuf>,
 
     /// Without --config: also listen on this loopback address, such as 127.0.0.1:8080; anyone who
     /// can connect to it may do everything
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
+    #[arg(long, value_name = "ADDRESS", global = true, conflicts_with = "config")]
     tcp: Option<std::net::SocketAddr>,
 
     /// Show the state of the service on a page at /, for clients with the right `admin`
@@ -59,6 +59,8 @@ struct Args {
 enum Command {
     /// Read and check all files, keys and ROMs as the service would, without listening
     Check,
+    /// Ask the running service with this configuration whether it is ready: for probes
+    Health,
     /// Print the OpenAPI document of the service
     Openapi,
 }
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
             notes.iter().for_each(|note| println!("warning: {note}"));
             println!("everything is in order");
         }),
+        Some(Command::Health) => health(&options).map(|()| println!("ready")),
         Some(Command::Openapi) => {
             print!("{}", saltern_server::api::document());
             Ok(())

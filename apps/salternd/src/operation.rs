@@ -10,4 +10,4 @@ mod start;
 
 pub use self::config::Config;
 pub use self::open::Endpoint;
-pub use self::run::{Options, check, run};
+pub use self::run::{Options, check, health, run};

@@ -13,6 +13,8 @@ mod crowd;
 mod daemon;
 #[path = "service/faults.rs"]
 mod faults;
+#[path = "service/http.rs"]
+mod http;
 #[path = "service/faults/killed.rs"]
 mod killed;
 #[path = "service/life.rs"]

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::Context;
 use serde_json::json;
@@ -18,11 +18,15 @@ use super::memory;
 use super::notify::notify;
 use super::open::{Endpoint, Opened, Passed, open};
 use super::start::{OWN, Sources};
+use crate::client::Client;
 use crate::site::State;
 use crate::transport::{Bound, Proof, Service, Tls, serve};
 
 /// The status for the service manager once requests are served.
 const READY: &str = "READY=1\nSTATUS=Ready";
+
+/// How long a probe waits for an answer, and a second more.
+const HEALTH: Duration = Duration::from_secs(2);
 
 /// How the service is started.
 #[derive(Clone, Default, Debug)]
@@ -77,14 +81,47 @@ pub fn check(options: &Options) -> anyhow::Result<Vec<String>> {
     let tls = config.listen.iter().filter_map(Listen::tls).count();
     let (_, note) = fit(config.limits(), config.listen.len(), tls)?;
     let mut notes: Vec<_> = note.into_iter().collect();
+    for path in config.listen.iter().filter_map(|listen| listen.unix.as_deref()) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let (path, folder) = (path.display(), folder.display());
+            anyhow::bail!("there is no folder {folder} for the socket {path}: make it first");
+        }
+    }
     for files in config.listen.iter().filter_map(Listen::tls) {
-        notes.extend(Tls::open(files)?.note());
+        let tls = Tls::open(files)?;
+        notes.extend(tls.notes());
+        anyhow::ensure!(!tls.left().is_zero(), "{}", notes.pop().unwrap_or_default());
     }
     let current = sources.current(&config, None)?;
     notes.extend(memory::note(current.passwords.table().policy(), &config));
     notes.extend_from_slice(current.passwords.notes());
     notes.extend(current.passwords.pool().note());
     Ok(notes)
+}
+
+/// Asks the running service with these options whether it answers requests.
+///
+/// # Errors
+/// Why it does not, or why it cannot be asked: all listeners want certificates.
+pub fn health(options: &Options) -> anyhow::Result<()> {
+    let sources = Sources { config: options.config.clone(), policy: None };
+    let config = sources.config()?;
+    let unix = config.listen.iter().find_map(|listen| listen.unix.clone());
+    let open = config.listen.iter().filter(|listen| listen.client.is_some());
+    let tcp = options.tcp.or_else(|| open.filter_map(|listen| listen.tcp).next());
+    let own = || options.socket.clone().unwrap_or_else(own_socket);
+    let client = match (options.config.is_none(), unix, tcp) {
+        (true, _, Some(tcp)) | (false, None, Some(tcp)) => Client::tcp(tcp.to_string()),
+        (true, _, None) => Client::unix(own()),
+        (false, Some(unix), _) => Client::unix(unix),
+        (false, None, None) => anyhow::bail!(
+            "all listeners want certificates: add one for probes, such as [[listen]] with tcp = \
+             \"127.0.0.1:8081\" and a `client` without rights"
+        ),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(client.within(HEALTH).ready())?)
 }
 
 async fn live(
@@ -188,17 +225,33 @@ impl Files {
             }
             state.metrics.restart.store(u64::from(!restart.is_empty()), Relaxed);
             renewed.into_iter().for_each(|renewed| renewed());
-            let loose = tls.iter().filter_map(|tls| tls.note());
+            let ends =
+                tls.iter().filter_map(|tls| tls.ends().duration_since(UNIX_EPOCH).ok()).min();
+            let ends = ends.map_or(0, |ends| ends.as_secs());
+            state.metrics.certificate_ends.store(ends, Relaxed);
+            let proofs = tls.iter().flat_map(|tls| tls.notes());
             let memory = memory::note(current.passwords.table().policy(), &config);
-            let notes = loose.chain(memory).chain(current.passwords.notes().iter().cloned());
+            let notes = proofs.chain(memory).chain(current.passwords.notes().iter().cloned());
             for note in notes.chain(current.passwords.pool().note()) {
                 state.log.warn("note", &[("detail", json!(note))]);
             }
+            let policy = current.passwords.table().policy();
+            let schemes = policy.schemes.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let keys = policy.keys.iter().map(|key| key.name.to_string()).collect::<Vec<_>>();
+            let roms = policy.roms.iter().map(|rom| rom.id.to_string()).collect::<Vec<_>>();
+            let clients = current.clients.0.iter().map(|client| client.name.clone());
+            let loaded = [
+                ("schemes", json!(schemes)),
+                ("keys", json!(keys)),
+                ("roms", json!(roms)),
+                ("clients", json!(clients.collect::<Vec<_>>())),
+                ("ms", json!(began.elapsed().as_millis())),
+            ];
             state.set(current);
             // A reader of the log may look at the count at once.
             state.metrics.reloads.fetch_add(u64::from(before.is_some()), Relaxed);
             drop(before);
-            state.log.info("loaded", &[("ms", json!(began.elapsed().as_millis()))]);
+            state.log.info("loaded", &loaded);
             anyhow::Ok(())
         });
         loading.await.context("the thread that reads the policy has failed")?

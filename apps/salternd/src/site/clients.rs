@@ -1,7 +1,7 @@
 //! Clients and their rights.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use saltern::policy::Share;
 
@@ -65,6 +65,8 @@ pub(crate) struct Client {
     /// The most of its requests that may be in progress.
     pub(crate) most: usize,
     pub(crate) under_way: Arc<AtomicUsize>,
+    /// Its requests that were refused or given up for lack of room or time.
+    pub(crate) overloaded: Arc<AtomicU64>,
     /// Its part of what the pool can do, beside the other clients.
     pub(crate) share: Share,
 }
@@ -81,15 +83,16 @@ impl Drop for UnderWay {
 impl Client {
     /// A client without limits.
     pub(crate) fn new(name: impl Into<String>, who: Who, rights: Rights) -> Self {
-        let (name, under_way) = (name.into(), Arc::default());
+        let (name, under_way, overloaded) = (name.into(), Arc::default(), Arc::default());
         let share = Share::of(&name);
-        Client { name, who, rights, rate: None, most: usize::MAX, under_way, share }
+        Client { name, who, rights, rate: None, most: usize::MAX, under_way, overloaded, share }
     }
 
     /// Takes over the counts of an earlier client: its requests are still in progress, and its rate
     /// limit starts again only if it has changed.
     pub(crate) fn go_on_from(&mut self, before: &Client) {
         self.under_way = Arc::clone(&before.under_way);
+        self.overloaded = Arc::clone(&before.overloaded);
         if let (Some(rate), Some(before)) = (&mut self.rate, &before.rate)
             && rate.rate() == before.rate()
         {

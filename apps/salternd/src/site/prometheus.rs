@@ -45,6 +45,12 @@ pub(crate) fn text(state: &State) -> String {
     page.one("saltern_reloads_failed_total", "counter", "Reloads that changed nothing", failed);
     let about = "Whether the file has changed settings that need a restart";
     page.one("saltern_restart_needed", "gauge", about, counter(&metrics.restart));
+    if let ends @ 1.. = metrics.certificate_ends.load(Relaxed) {
+        let about = "When the first certificate of a listener ends, in seconds since 1970";
+        page.one("saltern_certificate_ends_seconds", "gauge", about, ends as f64);
+    }
+    page.head("saltern_build_info", "gauge", "The version of the service");
+    page.value("saltern_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     let lost = state.log.lost() as f64;
     page.one("saltern_log_lost_total", "counter", "Events left out of the log", lost);
     let ready = f64::from(state.phase() == Phase::Running);
@@ -189,6 +195,16 @@ impl Page {
         for client in &current.clients.0 {
             let count = client.under_way.load(Relaxed) as f64;
             self.value("saltern_client_requests", &[("client", &client.name)], count);
+        }
+        let name = "saltern_client_overloaded_total";
+        self.head(
+            name,
+            "counter",
+            "Requests refused or given up for lack of room or time, by client",
+        );
+        for client in &current.clients.0 {
+            let count = client.overloaded.load(Relaxed) as f64;
+            self.value(name, &[("client", &client.name)], count);
         }
     }
 }

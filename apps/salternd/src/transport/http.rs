@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderValue,
-    RETRY_AFTER,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HOST, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, Version};
 
 use super::body_budget::BodyBudget;
 use super::limits::Limits;
 use super::lines::BodyLines;
 use crate::api::{JSON, LINES, Op, Problem, Reason, Route, find};
-use crate::body::{Body, whole};
+use crate::body::{Body, piece, whole};
 use crate::handlers::{Call, RequestContext, batch, census, single};
 use crate::site::{Peer, Phase, State, metrics_text};
 
@@ -41,6 +41,9 @@ pub(crate) async fn respond(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let received = Instant::now();
+    if let Err(problem) = has_one_host(&request) {
+        return refuse_all(service, &problem);
+    }
     let route = find(request.uri().path());
     let Some(route) = route.filter(|route| route.op != Op::Dashboard || service.dashboard) else {
         let detail = "see /v1/openapi.json for the paths that exist";
@@ -50,7 +53,8 @@ pub(crate) async fn respond(
     if request.method().as_str() != route.method && !head {
         let detail = format!("{} needs the method {}", route.path, route.method);
         let mut response = refuse(service, &Problem::new(Reason::Method, detail));
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static(route.method));
+        let allowed = if route.method == "GET" { "GET, HEAD" } else { route.method };
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
         return response;
     }
     if let (Peer::Anybody { .. }, Err(problem)) = (peer, is_local(request.headers())) {
@@ -117,16 +121,50 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
         }
         _ => {
             let size = body.size_hint().upper().map_or(limits.body, |size| size as usize);
+            let mut body = body;
             let _taken = match service.bodies.take(&call.context.client.name, size) {
                 Ok(taken) => taken,
-                Err(problem) => return end(call, Err(problem)),
+                Err(problem) => return unread(end(call, Err(problem)), body),
             };
-            let result = match whole(body, limits.body, limits.body_time).await {
-                Ok(body) => single(&call, &body).await,
-                Err(problem) => Err(problem),
-            };
-            end(call, result)
+            match whole(&mut body, limits.body, limits.body_time).await {
+                Ok(body) => {
+                    let result = single(&call, &body).await;
+                    end(call, result)
+                }
+                Err(problem) => unread(end(call, Err(problem)), body),
+            }
         }
+    }
+}
+
+/// An answer to a request whose body has not been read to its end: the last one of its connection.
+/// What still arrives is read for a moment: a connection that is closed over unread bytes is reset,
+/// and the client may lose the answer.
+fn unread(mut response: Response<Body>, mut body: Incoming) -> Response<Body> {
+    const TIME: Duration = Duration::from_secs(2);
+    const MOST: usize = 4 << 20;
+    if body.is_end_stream() {
+        return response;
+    }
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    tokio::spawn(tokio::time::timeout(TIME, async move {
+        let mut left = MOST;
+        while let Ok(Some(piece)) = piece(&mut body).await
+            && left > 0
+        {
+            left = left.saturating_sub(piece.len());
+        }
+    }));
+    response
+}
+
+/// Refuses requests with several values for `Host`, or none: two programs could read them in two
+/// ways (RFC 9112, section 3.2).
+fn has_one_host<B>(request: &Request<B>) -> Result<(), Problem> {
+    match request.headers().get_all(HOST).iter().count() {
+        1 => Ok(()),
+        0 if request.version() < Version::HTTP_11 => Ok(()),
+        count => Err(Problem::malformed(format!("the request has {count} `Host` headers, not 1"))),
     }
 }
 
@@ -180,10 +218,15 @@ fn content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     let wanted = if route.op.is_in_lines() { LINES } else { JSON };
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let given = given.split(';').next().unwrap_or("").trim();
-    if given.eq_ignore_ascii_case(wanted) {
-        return Ok(());
+    if !given.eq_ignore_ascii_case(wanted) {
+        return Err(Problem::new(Reason::MediaType, format!("{} takes {wanted}", route.path)));
     }
-    Err(Problem::new(Reason::MediaType, format!("{} takes {wanted}", route.path)))
+    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
+        let detail = "bodies must not be compressed: leave out `Content-Encoding`";
+        return Err(Problem::new(Reason::MediaType, detail));
+    }
+    Ok(())
 }
 
 /// Refuses requests that a browser sends to a foreign name for this address: on a listener without
@@ -238,5 +281,6 @@ fn respond_with(status: u16, kind: &'static str, body: Body) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

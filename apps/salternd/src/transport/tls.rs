@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context as Task, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use rustls::crypto::aws_lc_rs::default_provider;
@@ -19,6 +19,7 @@ use saltern::policy::loose;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use x509_cert::der::Decode;
 
 use crate::site::Peer;
 
@@ -33,6 +34,9 @@ pub(crate) struct TlsFiles {
     pub(crate) authorities: PathBuf,
 }
 
+/// A certificate that ends within this time is worth a remark.
+const SOON: Duration = Duration::from_secs(14 * 86_400);
+
 /// How long the result of checking a certificate is reused.
 const AGE: Duration = Duration::from_millis(100);
 
@@ -46,7 +50,9 @@ pub(crate) struct Tls {
 struct Proofs {
     config: Arc<ServerConfig>,
     clients: Arc<dyn ClientCertVerifier>,
-    note: Option<String>,
+    notes: Vec<String>,
+    /// When the service's own certificate ends.
+    ends: SystemTime,
 }
 
 impl Tls {
@@ -68,9 +74,31 @@ impl Tls {
         Ok(move || *self.proofs.write().unwrap_or_else(PoisonError::into_inner) = new)
     }
 
-    /// A remark for the operator, if more than a group can read the key, or others can change it.
-    pub(crate) fn note(&self) -> Option<String> {
-        self.proofs().note.clone()
+    /// Remarks for the operator: more than a group can read the key, or others can change it; the
+    /// certificate ends soon, or has ended.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let proofs = self.proofs();
+        let (mut notes, left) = (proofs.notes.clone(), self.left());
+        let file = self.files.certificate.display();
+        let ends = humantime::format_rfc3339_seconds(proofs.ends);
+        if left.is_zero() {
+            notes.push(format!(
+                "the certificate in {file} has ended at {ends}: no client accepts it"
+            ));
+        } else if left < SOON {
+            notes.push(format!("the certificate in {file} ends at {ends}"));
+        }
+        notes
+    }
+
+    /// When the certificate ends.
+    pub(crate) fn ends(&self) -> SystemTime {
+        self.proofs().ends
+    }
+
+    /// For how long the certificate is valid.
+    pub(crate) fn left(&self) -> Duration {
+        self.ends().duration_since(SystemTime::now()).unwrap_or_default()
     }
 
     fn proofs(&self) -> Arc<Proofs> {
@@ -172,7 +200,12 @@ fn read(files: &TlsFiles) -> anyhow::Result<Proofs> {
     let chain = certificates(&files.certificate)?;
     let place = || format!("the key in {}", files.key.display());
     let file = File::open(&files.key).with_context(place)?;
-    let note = loose(&file, &files.key, "key", true);
+    let notes = loose(&file, &files.key, "key", true).into_iter().collect();
+    let ends = match chain.first() {
+        Some(own) => x509_cert::Certificate::from_der(own)?.tbs_certificate.validity.not_after,
+        None => bail!("there is no certificate in {}", files.certificate.display()),
+    };
+    let ends = UNIX_EPOCH + ends.to_unix_duration();
     let key = PrivateKeyDer::from_pem_reader(file).with_context(place)?;
     let mut roots = RootCertStore::empty();
     for authority in certificates(&files.authorities)? {
@@ -193,5 +226,5 @@ fn read(files: &TlsFiles) -> anyhow::Result<Proofs> {
     // costs little compared to a hash.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    Ok(Proofs { config: Arc::new(config), clients, note })
+    Ok(Proofs { config: Arc::new(config), clients, notes, ends })
 }

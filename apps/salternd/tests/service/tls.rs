@@ -113,6 +113,51 @@ fn a_key_that_others_can_read_or_change_is_noticed() {
     }
 }
 
+/// What `salternd check` says of files whose certificate is valid until then.
+fn checked_until(seconds: i64) -> (Option<i32>, String) {
+    let (folder, authority, _) = files("");
+    let now = UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
+    let end = UNIX_EPOCH + Duration::from_secs((now + seconds) as u64);
+    let own = identity(&authority, "auth.example.org", |params| params.not_after = end.into());
+    write(folder.path(), &own, &authority);
+    let output = check(folder.path());
+    let told = [output.stdout, output.stderr].map(|told| String::from_utf8(told).unwrap());
+    (output.status.code(), told.concat())
+}
+
+#[test]
+fn a_certificate_that_ends_is_noticed_before_it_does() {
+    let (status, told) = checked_until(-10);
+    assert_eq!(status, Some(2), "{told}");
+    assert!(told.contains("server.pem has ended at 20"), "{told}");
+    let (status, told) = checked_until(86_400);
+    assert_eq!(status, Some(0), "{told}");
+    assert!(told.contains("warning: the certificate in ") && told.contains(" ends at "), "{told}");
+    let (status, told) = checked_until(30 * 86_400);
+    assert_eq!((status, told.contains("certificate")), (Some(0), false), "{told}");
+    let (daemon, ..) = service();
+    let ends = daemon.metric("saltern_certificate_ends_seconds", "");
+    assert!(ends > UNIX_EPOCH.elapsed().unwrap().as_secs_f64(), "{ends}");
+}
+
+/// What could never work is refused before the service is started.
+#[test]
+fn a_check_sees_names_that_match_nobody_and_folders_that_are_missing() {
+    for (from, to, said) in [
+        ("[\"login.example.org\"]", "[\"*.example.org\"]", "clients[0].certificates"),
+        ("unix = \"socket\"", "unix = \"missing/socket\"", "make it first"),
+    ] {
+        let (folder, ..) = files("");
+        let file = folder.path().join("salternd.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from));
+        std::fs::write(&file, text.replace(from, to)).unwrap();
+        let output = check(folder.path());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), told.contains(said)), (Some(2), true), "{told}");
+    }
+}
+
 #[tokio::test]
 async fn certificates_decide_who_may_do_what() {
     let (daemon, authority, address) = service();

@@ -43,6 +43,10 @@ impl ClientEntry {
         if self.requests == Some(0) {
             return Err(wrong(format!("{key}.requests"), "", "1 or more"));
         }
+        if let Some(name) = self.certificates.iter().find(|name| !is_a_name(name)) {
+            let allowed = "a whole name or URI as it stands in the certificate, without `*`";
+            return Err(wrong(format!("{key}.certificates"), format!("{name:?}"), allowed));
+        }
         if self.weight.is_some_and(|weight| !(1..=1000).contains(&weight)) {
             return Err(wrong(format!("{key}.weight"), "", "1 to 1000"));
         }
@@ -79,6 +83,11 @@ impl ClientEntry {
             certificates: self.certificates.clone(),
         })
     }
+}
+
+/// Whether a name in a certificate can be this one, which is compared as it is.
+fn is_a_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|c: char| c == '*' || c.is_whitespace() || c.is_control())
 }
 
 /// The numbers of users or groups; names are looked up in a file.
