@@ -14,10 +14,12 @@
 //! # Ok(()) }
 //! ```
 
+mod throttle;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
@@ -33,7 +35,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
-use crate::api::{Checked, Hashed, Problem, Rekeyed, Verified};
+use self::throttle::{Throttle, jittered, random};
+use crate::api::{Checked, Hashed, Kind, Problem, Reason, Rekeyed, Verified};
 use crate::body::{Body, whole};
 
 /// The longest answer that is read, in bytes.
@@ -47,14 +50,20 @@ const MARGIN: Duration = Duration::from_secs(1);
 
 /// Calls a service, over as many connections as there are simultaneous calls. Clones are cheap and
 /// share everything. Needs a tokio runtime.
+///
+/// While the service refuses requests because it has too much to do, the client sends only about a
+/// tenth more than are accepted, and ends the others at once ([`Reason::Throttled`]): refusals cost
+/// the service time that logins could have.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
     within: Option<Duration>,
+    patience: Duration,
 }
 
 struct Inner {
     target: Target,
+    throttle: Throttle,
     idle: Mutex<Vec<SendRequest<Body>>>,
 }
 
@@ -147,7 +156,8 @@ impl Client {
     }
 
     fn of(target: Target) -> Self {
-        Client { inner: Arc::new(Inner { target, idle: Mutex::default() }), within: None }
+        let inner = Inner { target, throttle: Throttle::new(), idle: Mutex::default() };
+        Client { inner: Arc::new(inner), within: None, patience: Duration::ZERO }
     }
 
     /// A client whose calls have this much time each: calls that cannot finish in time are refused
@@ -155,7 +165,15 @@ impl Client {
     /// seconds if this is not called.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
-        Client { inner: Arc::clone(&self.inner), within: Some(time) }
+        Client { within: Some(time), ..self.clone() }
+    }
+
+    /// A client that sends a request again if the service had no room or time for it, once the
+    /// service says that it may succeed and up to as long again, as long as that is within this
+    /// time from the first one. Such requests have not been computed.
+    #[must_use]
+    pub fn retrying(&self, patience: Duration) -> Self {
+        Client { patience, ..self.clone() }
     }
 
     /// Hashes a new password into a string to store.
@@ -245,6 +263,48 @@ impl Client {
         serde_json::to_writer(&mut *body, question)?;
         // Wiped when the last part of it has been sent.
         let body = Bytes::from_owner(body);
+        let until = Instant::now().checked_add(self.patience);
+        loop {
+            let answer = self.attempt(path, body.clone()).await;
+            let Err(Failure(Error::Problem(Problem { retry_after: Some(time), .. }))) = &answer
+            else {
+                return answer;
+            };
+            let time = jittered(*time, random());
+            if until.is_some_and(|until| Instant::now() + time > until) {
+                return answer;
+            }
+            tokio::time::sleep(time).await;
+        }
+    }
+
+    /// Sends a request once, if the service has accepted enough of those before it.
+    async fn attempt<A: DeserializeOwned>(
+        &self,
+        path: &'static str,
+        body: Bytes,
+    ) -> Result<A, Failure> {
+        let throttle = &self.inner.throttle;
+        if !throttle.may_send(Instant::now(), random()) {
+            let detail = "not sent: the service refuses most requests of this client";
+            return Err(Failure(Error::Problem(Problem::new(Reason::Throttled, detail))));
+        }
+        let answer = self.asked(path, body).await;
+        // A guesser at one account is no reason to send less for the others.
+        let overloaded = |problem: &Problem| {
+            problem.kind == Kind::Overloaded && problem.reason != Reason::AccountRate
+        };
+        if !matches!(&answer, Err(Failure(Error::Problem(problem))) if overloaded(problem)) {
+            throttle.accepted(Instant::now());
+        }
+        answer
+    }
+
+    async fn asked<A: DeserializeOwned>(
+        &self,
+        path: &'static str,
+        body: Bytes,
+    ) -> Result<A, Failure> {
         let (status, read) = self.exchange(Method::POST, path, body).await?;
         let unknown = || Failure(Error::Answer { status });
         if status == 200 {

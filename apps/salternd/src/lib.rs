@@ -27,7 +27,7 @@
 //     HTTP; connections; bodies; TLS        transport/http.rs; connection.rs, listen.rs, handshakes.rs, quota.rs; body_budget.rs; tls.rs
 //     a key of salternd.toml                operation/config.rs; config/clients.rs, config/listen.rs
 //     start, reload, end; descriptors       operation/run.rs, open.rs, start.rs; descriptors.rs; memory.rs
-//     the client                            client.rs; body.rs
+//     the client; how it holds back         client.rs, body.rs; client/throttle.rs
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

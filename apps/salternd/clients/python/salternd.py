@@ -17,10 +17,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
+import random
 import socket
 import ssl
 import threading
+import time
 from dataclasses import dataclass
 from typing import Optional, Union
 
@@ -74,10 +77,22 @@ class Client:
 
     For ``https`` a context is needed that has a certificate for this client. Each thread has a
     connection of its own, which is kept; so has each process, also after a fork.
+
+    While the service refuses requests because it has too much to do, the client sends only about a
+    tenth more than are accepted; the others are Problems with the reason ``throttled``. With
+    `patience`, in seconds, a request that was refused for this reason is sent again, once the
+    service says that it may succeed and up to as long again, if that is within this time.
     """
 
-    def __init__(self, address: str, context: Optional[ssl.SSLContext] = None, timeout: float = 30) -> None:
+    def __init__(
+        self,
+        address: str,
+        context: Optional[ssl.SSLContext] = None,
+        timeout: float = 30,
+        patience: float = 0,
+    ) -> None:
         self._address, self._context, self._timeout = address, context, timeout
+        self._patience, self._throttle = patience, _Throttle()
         self._local = threading.local()
 
     def hash(self, password: Password, *, timeout_ms: Optional[int] = None) -> str:
@@ -108,6 +123,39 @@ class Client:
 
     def _ask(self, path: str, request: dict) -> dict:
         body = json.dumps(request).encode()
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                return self._attempt(path, body)
+            except Problem as problem:
+                if problem.retry_after is None:
+                    raise
+                wait = problem.retry_after * random.uniform(1, 2)
+                if time.monotonic() + wait > until:
+                    raise
+            time.sleep(wait)
+
+    def _attempt(self, path: str, body: bytes) -> dict:
+        if not self._throttle.may_send():
+            raise Problem({
+                "status": 503,
+                "outcome": "overloaded",
+                "type": "urn:saltern:problem:throttled",
+                "detail": "not sent: the service refuses most requests of this client",
+                "retry_after_ms": 1000,
+            })
+        refused = False
+        try:
+            return self._asked(path, body)
+        except Problem as problem:
+            # A guesser at one account is no reason to send less for the others.
+            refused = problem.outcome == "overloaded" and problem.reason != "account-rate"
+            raise
+        finally:
+            if not refused:
+                self._throttle.accepted()
+
+    def _asked(self, path: str, body: bytes) -> dict:
         try:
             if self._is_kept():
                 try:
@@ -161,6 +209,37 @@ class Client:
         if scheme == "https":
             return http.client.HTTPSConnection(host, timeout=self._timeout, context=self._context)
         return http.client.HTTPConnection(host, timeout=self._timeout)
+
+
+class _Throttle:
+    """Requests and accepted ones of the last seconds ("Site Reliability Engineering", chapter 21)."""
+
+    # Sent for each one that is accepted; sent whatever is answered; seconds until a third counts.
+    MORE, FREE, WINDOW = 1.1, 10, 10
+
+    def __init__(self) -> None:
+        self._lock, self._requests, self._accepted = threading.Lock(), 0.0, 0.0
+        self._since = time.monotonic()
+
+    def _age(self) -> None:
+        now = time.monotonic()
+        left = math.exp((self._since - now) / self.WINDOW)
+        self._requests, self._accepted, self._since = self._requests * left, self._accepted * left, now
+
+    def may_send(self) -> bool:
+        """Counts a request; whether it may be sent."""
+        with self._lock:
+            self._age()
+            refused = self._requests - self.MORE * self._accepted - self.FREE
+            part = refused / (self._requests + 1)
+            self._requests += 1
+        return random.random() >= part
+
+    def accepted(self) -> None:
+        """A request was not refused for overload."""
+        with self._lock:
+            self._age()
+            self._accepted += 1
 
 
 class _UnixConnection(http.client.HTTPConnection):

@@ -101,6 +101,26 @@ class Calls(unittest.TestCase):
             client.close()
             late.shutdown()
 
+    def test_a_client_that_is_refused_sends_less_and_asks_again(self):
+        with tempfile.TemporaryDirectory() as folder, Late(folder + "/socket") as late:
+            threading.Thread(target=late.serve_forever, args=(0.01,), daemon=True).start()
+            client = Client(folder + "/socket", patience=30)
+            # Every second request is refused, with 10 ms to wait.
+            self.assertEqual([client.hash("busy") for _ in range(3)], ["2", "4", "6"])
+            client.close()
+            client, reasons = Client(folder + "/socket"), []
+            before = late.requests
+            for _ in range(400):
+                with self.assertRaises(Problem) as caught:
+                    client.hash("full")
+                reasons.append(caught.exception.reason)
+            sent = late.requests - before
+            self.assertEqual(reasons.count("queue-full"), sent)
+            self.assertEqual(reasons.count("throttled"), 400 - sent)
+            self.assertLess(sent, 150)
+            client.close()
+            late.shutdown()
+
     def test_a_connection_that_was_idle_for_too_long_is_no_error(self):
         self.client.hash("x")
         # The service of this test ends idle connections after 200 ms.
@@ -130,9 +150,13 @@ class Answers(http.server.BaseHTTPRequestHandler):
         if b"late" in asked:
             time.sleep(1)
         short = b"short" in asked
+        status = 200
+        if b"full" in asked or b"busy" in asked and self.server.requests % 2:
+            status = 503
+            body = b'{"outcome": "overloaded", "type": "urn:saltern:problem:queue-full", "retry_after_ms": 10}'
         self.close_connection = short
         try:
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("content-length", str(len(body) + short))
             self.end_headers()
             self.wfile.write(body)

@@ -29,6 +29,8 @@ macro_rules! reasons {
         #[non_exhaustive]
         pub enum Reason {
             $(#[doc = concat!($title, ".")] $reason,)*
+            /// The client itself did not send it, since most of its requests are refused.
+            Throttled,
             /// One that this version of the client does not know.
             Other,
         }
@@ -42,6 +44,7 @@ macro_rules! reasons {
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Reason::$reason => $word,)*
+                    Reason::Throttled => "throttled",
                     Reason::Other => "other",
                 }
             }
@@ -50,6 +53,7 @@ macro_rules! reasons {
             pub(crate) const fn meaning(self) -> (u16, Kind, &'static str) {
                 match self {
                     $(Reason::$reason => ($status, Kind::$kind, $title),)*
+                    Reason::Throttled => (503, Kind::Overloaded, "Not sent by the client"),
                     Reason::Other => (500, Kind::Internal, ""),
                 }
             }

@@ -57,7 +57,7 @@ fn the_client_for_python_works() {
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success() && told.contains("Ran 8 tests"), "{told}");
+    assert!(run.status.success() && told.contains("Ran 9 tests"), "{told}");
 }
 
 /// A service of one answer for each connection, or of none.
@@ -114,4 +114,33 @@ async fn reasons_that_are_not_known_keep_the_rest() {
         (503, Reason::Other, "overloaded")
     );
     assert_eq!(problem.retry_after, Some(Duration::from_millis(250)));
+}
+
+/// A refusal that says when there may be room.
+const BUSY: &str = "HTTP/1.1 503 \r\nconnection: close\r\ncontent-length: 101\r\n\r\n\
+    {\"type\":\"urn:saltern:problem:queue-full\",\"outcome\":\"overloaded\",\"detail\":\"later\",\
+    \"retry_after_ms\":10}";
+
+#[tokio::test]
+async fn what_was_refused_is_sent_again_if_the_caller_has_time() {
+    const MADE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 35\r\n\r\n\
+        {\"outcome\":\"hashed\",\"hash\":\"$y$..\"}";
+    let (_folder, client) = answers(&[BUSY, BUSY, MADE]).await;
+    let patient = client.retrying(Duration::from_secs(30));
+    assert_eq!(patient.hash("x").await.unwrap(), "$y$..");
+    let (_folder, client) = answers(&[BUSY]).await;
+    let Err(Error::Problem(problem)) = client.hash("x").await else { panic!() };
+    assert_eq!(problem.reason, Reason::QueueFull);
+}
+
+#[tokio::test]
+async fn a_client_whose_requests_are_refused_sends_fewer() {
+    let (_folder, client) = answers(&[BUSY; 400]).await;
+    let mut sent = 0;
+    for _ in 0..400 {
+        let Err(Error::Problem(problem)) = client.hash("x").await else { panic!() };
+        sent += usize::from(problem.reason == Reason::QueueFull);
+        assert!([Reason::QueueFull, Reason::Throttled].contains(&problem.reason), "{problem:?}");
+    }
+    assert!(sent < 150, "{sent}");
 }
