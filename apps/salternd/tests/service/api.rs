@@ -210,23 +210,35 @@ fn there_is_a_page_only_if_it_was_asked_for() {
     assert_eq!(Daemon::simple().get("/").status, 404);
 }
 
-/// What the dashboard for Grafana asks for is there.
+/// What the dashboard for Grafana and the alerts of Prometheus ask for is there.
 #[test]
-fn the_dashboard_for_grafana_knows_the_metrics() {
-    let text = include_str!("../../grafana/salternd.json");
+fn the_dashboard_for_grafana_and_the_alerts_know_the_metrics() {
+    let dashboard = include_str!("../../grafana/salternd.json");
+    let alerts = include_str!("../../prometheus/alerts.yml");
     let metrics = {
         let daemon = Daemon::simple();
         let login = json!({ "password": "x", "hash": daemon.hash("x") }).to_string();
         assert_eq!(daemon.post("/v1/verify", &login).outcome(), "match");
         daemon.get("/metrics").body
     };
-    let names: std::collections::BTreeSet<&str> = text
-        .split(|c: char| !c.is_ascii_lowercase() && c != '_')
+    let names: std::collections::BTreeSet<&str> = [dashboard, alerts]
+        .into_iter()
+        .flat_map(|text| text.split(|c: char| !c.is_ascii_lowercase() && c != '_'))
         .filter(|word| word.starts_with("saltern_"))
         .collect();
-    assert!(names.len() > 12, "{names:?}");
+    assert!(names.len() > 17, "{names:?}");
+    for reason in ["too-late", "expired", "queue-full", "unavailable", "internal"] {
+        assert!(alerts.contains(reason) && metrics.contains(&format!("reason=\"{reason}\"")));
+    }
     for name in names {
-        assert!(metrics.contains(&format!("\n{name}")), "{name}");
+        // There is none without TLS.
+        let is_there = metrics.contains(&format!("\n{name}"));
+        assert!(is_there || name == "saltern_certificate_ends_seconds", "{name}");
+    }
+    let rules = saltern_testing::program::repository("apps/salternd/prometheus/alerts.yml");
+    match std::process::Command::new("promtool").args(["check", "rules"]).arg(rules).output() {
+        Ok(checked) => assert!(checked.status.success(), "{checked:?}"),
+        Err(error) => saltern_testing::skipped(&format!("promtool: {error}")),
     }
 }
 
