@@ -26,7 +26,7 @@ from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.report import Progress, head, say, show, status
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import WRITES, Site
-from saltern.bulk.table import Table, inspect, place, refuse_narrow
+from saltern.bulk.table import Table, inspect, mark, place, refuse_narrow
 
 REKEY_ROWS = 10_000
 """Rows of a range where a row costs microseconds: a tenth of a second of hashing, some of SQL."""
@@ -165,7 +165,7 @@ class Job:
                         )
             except FAILURES as error:
                 failure = error
-        return self._finish(ledger, job, accounts, progress, failure)
+        return self._finish(ledger, job, accounts, progress, failure, assignment.place)
 
     def _finish(
         self,
@@ -174,16 +174,19 @@ class Job:
         accounts: int,
         progress: Progress,
         failure: Exception | None,
+        began_at: dict[str, str],
     ) -> int:
-        def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]]]:
+        def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]], bool]:
             done = ledger.finish(connection, job)
             listed = ledger.errors(connection, job, self.options.list_errors)
-            return done, ledger.totals(connection, job), listed
+            same = place(connection, self.table) == began_at
+            same = same and mark(connection, self.table.oid) == self.table.mark
+            return done, ledger.totals(connection, job), listed, same
 
         # The database may be, or have been, unavailable: use a separate connection.
         session = Session(self.source)
         try:
-            done, totals, listed = session.run(finish)
+            done, totals, listed, same = session.run(finish)
         except psycopg.Error as error:
             self._ended(progress, failure)
             raise Refused(
@@ -193,7 +196,13 @@ class Job:
         finally:
             session.close()
         ended = self._ended(progress, failure)
-        if done:
+        if done and not same:
+            ended = "failed"
+            say(
+                f"{self.table.label} was replaced, emptied, rewritten or hidden from this role "
+                "while it was worked on: the same command does all of it again"
+            )
+        elif done:
             ended = "done"
         elif ended == "done":
             # Whatever the workers have reported.

@@ -135,9 +135,14 @@ def inspect(
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
             raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
     notes = _writable(connection, oid, triggers_fire) if writes else ()
+    files = mark(connection, oid)
+    return Table(oid, schema, name, id, hash, id_type, width, files, notes, operators)
+
+
+def mark(connection: Connection, oid: int) -> str:
+    """`Table.mark`, as it is now."""
     row = connection.execute(MARK, {"oid": oid}).fetchone()
-    mark = str(row[0]) if row else ""
-    return Table(oid, schema, name, id, hash, id_type, width, mark, notes, operators)
+    return str(row[0]) if row else ""
 
 
 def place(connection: Connection, table: Table) -> dict[str, str]:

@@ -58,6 +58,42 @@ def test_a_table_that_is_restored_is_done_again(
     assert all("{key=b+" in str(hash) for hash, _ in content(server).values())
 
 
+@pytest.mark.parametrize("how", ["drop", "truncate"])
+def test_a_table_that_is_replaced_meanwhile_is_not_done(
+    server: Server, policies: Policies, bulk: Bulk, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    stored = [policies.hasher("a").hash("x")] * 40
+
+    class Late(jobs.LocalEngine):
+        def results(self, assignment: Any, ranges: Any) -> Any:
+            yield from super().results(assignment, ranges)
+            refill(server, stored, how)
+
+    fill(server, "users", [*stored])
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs, "LocalEngine", Late)
+        ran = bulk("rekey", policies.file("b"), "--range-rows", 10)
+    assert (ran.status, ran.report["ended"], ran.report["ranges_done"]) == (2, "failed", 4)
+    assert "was replaced, emptied, rewritten or hidden" in ran.said
+    ran = bulk("rekey", policies.file("b"), "--range-rows", 10)
+    assert (ran.status, ran.report["changed"]) == (0, 40), ran.said
+    assert all("{key=b+" in str(hash) for hash, _ in content(server).values())
+
+
+def test_a_table_that_is_hidden_meanwhile_is_not_done(
+    server: Server, policies: Policies, bulk: Bulk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Late(jobs.LocalEngine):
+        def results(self, assignment: Any, ranges: Any) -> Any:
+            server.admin("ALTER TABLE users ENABLE ROW LEVEL SECURITY")
+            yield from super().results(assignment, ranges)
+
+    fill(server, "users", [policies.hasher("a").hash("x")] * 40)
+    monkeypatch.setattr(jobs, "LocalEngine", Late)
+    ran = bulk("rekey", policies.file("b"), "--range-rows", 10)
+    assert (ran.status, ran.report["ended"]) == (2, "failed"), ran.said
+
+
 def test_what_the_ledger_does_not_say_is_not_done(
     server: Server, policies: Policies, bulk: Bulk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
