@@ -104,17 +104,22 @@ impl Signals {
         Ok(Signals { idle, noted, wake })
     }
 
-    /// The signals up to now; no further wake-up is needed for them.
     fn noted(&self) -> MutexGuard<'_, Noted> {
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        let Noted { delivery, came } = &mut *noted;
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Note the signals that have arrived. Only this consumes wake-ups, so whoever waits for one
+    /// must look at everything that was noted first: the other methods find only that, and a signal
+    /// that arrives between two of them still wakes.
+    pub(super) fn collect(&self) {
+        let Noted { delivery, came } = &mut *self.noted();
         came.extend(delivery.pending());
-        noted
     }
 
     /// Stop holding signals back. A signal that arrived too late to be handled takes effect here.
     pub(super) fn release(&self) {
         self.idle.store(true, Ordering::SeqCst);
+        self.collect();
         if let Some(signal) = self.take_ending() {
             end(signal);
         }
@@ -125,12 +130,12 @@ impl Signals {
         self.take(SIGCONT);
     }
 
-    /// Whether this signal has arrived since the last call.
+    /// Whether this signal was noted since the last call.
     pub(super) fn take(&self, signal: c_int) -> bool {
         self.noted().came.remove(&signal)
     }
 
-    /// A signal that ends the program, if one has arrived.
+    /// A signal that ends the program, if one was noted.
     pub(super) fn take_ending(&self) -> Option<c_int> {
         let mut noted = self.noted();
         let signal = noted.came.iter().find(|signal| !STOPPING.contains(signal)).copied()?;
@@ -165,4 +170,29 @@ fn ignored() -> u128 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u128::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    use super::*;
+
+    fn wakes(signals: &Signals) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(signals, PollFlags::IN)], Some(&now)).unwrap() == 1
+    }
+
+    #[test]
+    fn a_signal_that_arrives_while_others_are_handled_wakes_whoever_waits_afterwards() {
+        let signals = Signals::hold().unwrap();
+        signals.collect();
+        assert_eq!(signals.take_ending(), None);
+        low_level::raise(SIGUSR1).unwrap();
+        assert!(!signals.take(SIGTSTP) && !signals.take(SIGTTIN) && !signals.take(SIGCONT));
+        assert!(wakes(signals), "the wake-up of a signal that nobody has handled is gone");
+        signals.collect();
+        assert_eq!(signals.take_ending(), Some(SIGUSR1));
+        assert!(!wakes(signals));
+    }
 }

@@ -143,6 +143,7 @@ impl Terminal {
 
     /// Let the signals that have arrived take effect, after wiping what was typed.
     fn heed(&self, line: &mut Password) -> io::Result<Result<(), Stopped>> {
+        self.signals.collect();
         self.heed_ending(line);
         let stop = self.signals.take(SIGTSTP) | self.signals.take(SIGTTIN);
         if stop {
@@ -168,8 +169,10 @@ impl Terminal {
     /// foreground.
     fn silence(&self) -> io::Result<()> {
         while !self.is_in_foreground() {
+            self.signals.collect();
             self.signals.take(SIGCONT);
             signals::stop()?;
+            self.signals.collect();
             self.heed_ending(&mut Password::default());
             if !self.signals.take(SIGCONT) {
                 // A program without a controlling shell is not stopped; the next call reports the
@@ -177,6 +180,7 @@ impl Terminal {
                 break;
             }
         }
+        self.signals.collect();
         self.signals.take(SIGCONT);
         tcsetattr(&self.tty, OptionalActions::Now, &self.silent)?;
         Ok(tcflush(&self.tty, QueueSelector::IFlush)?)
