@@ -39,6 +39,7 @@
 //     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
 //     errors of a policy and their places   invalid.rs; policy/document.rs
 //     key files; ROMs of a policy           policy/key_file.rs; opened.rs; scrubber.rs
+//     logins that are remembered            remembered.rs
 //     the cost of unknown accounts          decoy.rs; cost_class.rs
 //     tables without passwords              table.rs; table/census.rs; table/lines.rs, table/bounded.rs
 //     JSON that is wiped                    json.rs, json/fields.rs
@@ -58,6 +59,7 @@ mod passwords;
 pub mod policy;
 mod prepared;
 mod rehash;
+mod remembered;
 mod scheme;
 mod scrubber;
 mod stored;

@@ -16,6 +16,7 @@ use crate::opened::Replacement;
 use crate::policy::Policy;
 use crate::prepared::Prepared;
 use crate::rehash::Reasons;
+use crate::remembered::{Known, Tag};
 use crate::scrubber::SiteScrubber;
 use crate::stored::{Hash, Stored, locked, wrapped};
 use crate::table::Table;
@@ -69,6 +70,9 @@ pub enum Outcome {
         outdated: Reasons,
         /// The replacement to store, if the stored string is outdated.
         update: Option<Update>,
+        /// Whether the answer was remembered from an earlier login, so that no hash was computed:
+        /// see [`Policy::remember`].
+        remembered: bool,
     },
     /// The password is wrong, or there is no such account.
     Mismatch,
@@ -303,7 +307,7 @@ impl Passwords {
         let started = self.admit(password).and_then(|()| match stored {
             None => self.pretend(account, password, Outcome::Mismatch),
             Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
-            Some(text) => self.check(password, text),
+            Some(text) => self.check(account, password, text),
         });
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
@@ -353,7 +357,16 @@ impl Passwords {
     }
 
     /// Verifies a password against the string of an account that is not locked.
-    fn check(&self, password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
+    fn check(&self, account: &[u8], password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
+        let remembered = self.inner.prepared.remembered();
+        let tag = remembered.map(|logins| logins.tag(account, text, password));
+        if let Some(known) = remembered.zip(tag).and_then(|(logins, tag)| logins.find(tag))
+            && !(known.update_due && self.updates)
+        {
+            let outdated = known.outdated;
+            let outcome = Outcome::Match { outdated, update: None, remembered: true };
+            return Ok(Ticket::done(Ok(outcome)));
+        }
         let Stored { before, hash, .. } = Stored::parse(text)?;
         let hash = hash.ok_or(Error::malformed("stored string", "a hash"))?;
         self.table().policy().admit(&hash)?;
@@ -366,6 +379,7 @@ impl Passwords {
             hash: hash.clone(),
             updates: self.updates,
             terms,
+            tag,
         };
         Ok(self.compare(&hash, password, terms, move |matches| matched.outcome(matches)))
     }
@@ -442,6 +456,8 @@ struct Matched {
     /// Whether the caller stores updates.
     updates: bool,
     terms: Terms,
+    /// If logins are remembered.
+    tag: Option<Tag>,
 }
 
 impl Matched {
@@ -457,14 +473,18 @@ impl Matched {
     /// can be made or not. While logins wait, no update is made for a login: it would take the
     /// place of one of them.
     fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, before, hash, updates, terms } = self;
+        let Matched { inner, password, old, before, hash, updates, terms, tag } = self;
         let opened = inner.prepared.opened();
         let outdated = opened.target.reasons(&hash);
         let matched = move |new: Option<String>| {
             let update = new.map(|new| Update { new: old[..before].to_owned() + &new, old });
-            Outcome::Match { outdated, update }
+            Outcome::Match { outdated, update, remembered: false }
         };
         let successor = if updates { opened.successor(&hash, outdated) } else { Ok(None) };
+        if let (Some(logins), Some(tag), Ok(None)) = (inner.prepared.remembered(), tag, &successor)
+        {
+            logins.keep(tag, Known { outdated, update_due: !updates && outdated.any() });
+        }
         let params = match successor {
             Ok(Some(Replacement::Hashed(params))) => params,
             Ok(Some(Replacement::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),
@@ -484,7 +504,7 @@ impl Matched {
             until = until.or_else(|| Self::patience(&inner.pool, &hasher, &stats));
         }
         let item = inner.pool.hash_one(&hasher, &*password, terms);
-        let without = Outcome::Match { outdated, update: None };
+        let without = Outcome::Match { outdated, update: None, remembered: false };
         Ticket::known(without, until, item, move |hashed| Ticket::done(Ok(matched(hashed.ok()))))
     }
 
@@ -512,9 +532,10 @@ impl std::fmt::Debug for Passwords {
 impl std::fmt::Debug for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Outcome::Match { outdated, update } => {
+            Outcome::Match { outdated, update, remembered } => {
                 let mut shown = f.debug_struct("Match");
-                shown.field("outdated", &outdated.words()).field("update", update).finish()
+                shown.field("outdated", &outdated.words()).field("update", update);
+                shown.field("remembered", remembered).finish()
             }
             Outcome::Mismatch => f.write_str("Mismatch"),
             Outcome::Locked => f.write_str("Locked"),

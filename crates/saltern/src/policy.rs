@@ -47,6 +47,10 @@
 //! [[decoy.costs]]
 //! like = "$2b$12$......................"
 //! share = 3
+//!
+//! [remember]                           # logins that are answered again without a hash
+//! time = "5min"                        # at most a day
+//! entries = 65536
 //! ```
 //!
 //! At the top there may also be `assume_unnamed_key`, the file of [`Policy::assume_unnamed_key`];
@@ -156,6 +160,33 @@ pub struct Policy {
     pub deadline: Option<Duration>,
     /// The cost of logins to unknown accounts.
     pub decoy: Decoy,
+    /// Whether logins are remembered for a while: by default they are not.
+    pub remember: Option<Remember>,
+}
+
+/// How logins are remembered, for clients that send the password with every request, as HTTP's
+/// basic authentication does.
+///
+/// A login with the same account, stored string and password as one that matched before, within
+/// this time, is answered at once, without computing a hash. A mismatch is never remembered. What
+/// is kept is a tag under a random key of the process; whoever reads the memory of the process can
+/// use both to try passwords for the accounts that are remembered at the speed of BLAKE2, which is
+/// far higher than that of a password hash.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remember {
+    /// For how long, from the login that was computed: above zero, at most a day. Using it does not
+    /// extend it.
+    pub time: Duration,
+    /// How many logins at most, 1 to 2^22. They take 50 bytes each, which are reserved at the
+    /// start. The one that was not used for longest makes room for another.
+    pub entries: usize,
+}
+
+/// 5 minutes and 65,536 logins.
+impl Default for Remember {
+    fn default() -> Self {
+        Remember { time: Duration::from_secs(300), entries: 1 << 16 }
+    }
 }
 
 /// A key for hash encryption.
@@ -264,6 +295,7 @@ impl Default for Policy {
             pool: PoolConfig::default(),
             deadline: None,
             decoy: Decoy::default(),
+            remember: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::foreign;
 use crate::opened::OpenedPolicy;
 use crate::policy::Policy;
+use crate::remembered::Remembered;
 use crate::stored::{Hash, Stored};
 use crate::table::Table;
 
@@ -36,6 +37,7 @@ use crate::table::Table;
 pub struct Prepared {
     table: Table,
     decoys: Arc<Decoys>,
+    remembered: Option<Arc<Remembered>>,
 }
 
 impl Prepared {
@@ -51,7 +53,12 @@ impl Prepared {
     pub(crate) fn beside(policy: &Policy, present: Option<&OpenedPolicy>) -> Result<Self, Error> {
         let mut opened = OpenedPolicy::attach(policy, present)?;
         let decoys = decoys(&mut opened, OpenedPolicy::can_compute)?;
-        Ok(Prepared { table: Table { opened: Arc::new(opened) }, decoys: Arc::new(decoys) })
+        let remembered = policy.remember.as_ref().map(Remembered::new).transpose()?;
+        Ok(Prepared {
+            table: Table { opened: Arc::new(opened) },
+            decoys: Arc::new(decoys),
+            remembered: remembered.map(Arc::new),
+        })
     }
 
     /// Checks everything that [`Passwords::new`](crate::Passwords::new) would refuse, except ROMs
@@ -129,6 +136,11 @@ impl Prepared {
 
     pub(crate) fn decoys(&self) -> &Decoys {
         &self.decoys
+    }
+
+    /// The logins that are remembered, if the policy wants it.
+    pub(crate) fn remembered(&self) -> Option<&Remembered> {
+        self.remembered.as_deref()
     }
 }
 

@@ -13,6 +13,7 @@ mod site {
     mod logins;
     mod page;
     mod policies;
+    mod remembered;
     #[cfg(feature = "rom")]
     mod roms;
     mod shared;

@@ -70,7 +70,9 @@ impl Pending {
 
 fn login(outcome: Result<Outcome, Error>) -> Result<Answer, String> {
     match outcome.map_err(|error| error.to_string())? {
-        Outcome::Match { outdated, update } => Ok(Answer::Match(Due::of(outdated.words(), update))),
+        Outcome::Match { outdated, update, .. } => {
+            Ok(Answer::Match(Due::of(outdated.words(), update)))
+        }
         Outcome::Mismatch => Ok(Answer::Mismatch),
         Outcome::Locked => Err("the account is locked, no password matches".to_owned()),
     }

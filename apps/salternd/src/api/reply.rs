@@ -33,12 +33,15 @@ impl Answer {
         Answer::Hashed(Hashed { outcome: Hashing::Hashed, hash })
     }
 
-    pub(crate) fn verified(
-        outcome: Verdict,
-        outdated: Vec<String>,
-        update: Option<String>,
-    ) -> Self {
-        Answer::Verified(Verified { outcome, outdated, update })
+    /// A login that does not match.
+    pub(crate) fn refused(outcome: Verdict) -> Self {
+        let (outdated, update, remembered) = (Vec::new(), None, false);
+        Answer::Verified(Verified { outcome, outdated, update, remembered })
+    }
+
+    pub(crate) fn matched(outdated: Vec<String>, update: Option<String>, remembered: bool) -> Self {
+        let outcome = Verdict::Match;
+        Answer::Verified(Verified { outcome, outdated, update, remembered })
     }
 
     pub(crate) fn checked(outdated: Vec<String>) -> Self {

@@ -143,14 +143,17 @@ pub(super) async fn verify(
         context.state.metrics.string(scheme, memory);
     }
     Ok(match outcome {
-        Outcome::Mismatch => Answer::verified(Verdict::Mismatch, Vec::new(), None),
-        Outcome::Locked => Answer::verified(Verdict::Locked, Vec::new(), None),
-        Outcome::Match { outdated, update } => {
+        Outcome::Mismatch => Answer::refused(Verdict::Mismatch),
+        Outcome::Locked => Answer::refused(Verdict::Locked),
+        Outcome::Match { outdated, update, remembered } => {
             let update = update.map(|update| update.new);
             if update.is_some() {
                 context.state.metrics.update();
             }
-            Answer::verified(Verdict::Match, words(&outdated), update)
+            if remembered {
+                context.state.metrics.remembered();
+            }
+            Answer::matched(words(&outdated), update, remembered)
         }
     })
 }

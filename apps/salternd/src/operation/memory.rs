@@ -12,6 +12,9 @@ use crate::transport::HANDSHAKES;
 const PROCESS: u64 = 16 << 20;
 const THREAD: u64 = 256 << 10;
 
+/// What a login takes that is remembered.
+const LOGIN: u64 = 50;
+
 /// The most that a connection takes beside bodies: measured (docs/service.md).
 const CONNECTION: u64 = 96 << 10;
 
@@ -73,7 +76,8 @@ fn remark(
 fn needed(policy: &Policy) -> u64 {
     let roms: u64 = policy.roms.iter().map(|rom| copied(&rom.source)).sum();
     let threads = THREAD * policy.pool.threads as u64;
-    policy.pool.memory.saturating_add(roms).saturating_add(PROCESS + threads)
+    let logins = policy.remember.as_ref().map_or(0, |remember| LOGIN * remember.entries as u64);
+    policy.pool.memory.saturating_add(roms).saturating_add(PROCESS + threads + logins)
 }
 
 /// The memory at most: what hashes take, and everything that clients may take.

@@ -60,6 +60,7 @@ pub(crate) struct Metrics {
     /// Stored strings, by scheme and class of memory.
     pub(super) strings: [[AtomicU64; CLASSES]; Scheme::ALL.len()],
     pub(super) updates: AtomicU64,
+    pub(super) remembered: AtomicU64,
     pub(crate) connections: AtomicU64,
     pub(crate) open: AtomicU64,
     pub(super) ended: [AtomicU64; ENDED.len()],
@@ -121,6 +122,11 @@ impl Metrics {
     /// Counts an update that was returned.
     pub(crate) fn update(&self) {
         self.updates.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a match that was remembered.
+    pub(crate) fn remembered(&self) {
+        self.remembered.fetch_add(1, Relaxed);
     }
 }
 

@@ -32,6 +32,9 @@ pub(crate) fn text(state: &State) -> String {
         "Updates returned to clients",
         counter(&metrics.updates),
     );
+    let remembered = counter(&metrics.remembered);
+    let about = "Matches remembered from earlier logins";
+    page.one("saltern_remembered_total", "counter", about, remembered);
     let connections = counter(&metrics.connections);
     page.one("saltern_connections_total", "counter", "Connections", connections);
     page.one("saltern_connections_open", "gauge", "Open connections", counter(&metrics.open));

@@ -71,6 +71,25 @@ fn an_outdated_string_has_an_update_after_a_match_only() {
 }
 
 #[test]
+fn a_login_is_remembered_until_the_next_reload_and_still_counts_for_its_account() {
+    let policy = POLICY.to_owned() + "[remember]\ntime = \"10min\"\n";
+    let limits = "[limits]\naccount = \"1/min\"\naccount_burst = 5\n";
+    let daemon = Daemon::start(&config(limits), &policy);
+    let hash = daemon.hash("secret");
+    let of = |password: &str| json!({ "account": "alice", "password": password, "hash": hash });
+    let computed = json!({ "outcome": "match" });
+    let remembered = json!({ "outcome": "match", "remembered": true });
+    assert_eq!(verify(&daemon, &of("Secret")).1, json!({ "outcome": "mismatch" }));
+    assert_eq!(verify(&daemon, &of("secret")).1, computed);
+    assert_eq!(verify(&daemon, &of("secret")).1, remembered);
+    assert_eq!(daemon.metric("saltern_remembered_total", ""), 1.0);
+    daemon.reload();
+    assert_eq!(verify(&daemon, &of("secret")).1, computed);
+    assert_eq!(verify(&daemon, &of("secret")).1, remembered);
+    assert_eq!(verify(&daemon, &of("secret")).0, 429);
+}
+
+#[test]
 fn a_string_is_moved_to_the_active_key() {
     let daemon = Daemon::simple();
     let plain = daemon.hash("secret");

@@ -11,7 +11,7 @@ use super::document::{Document, MAX};
 use super::key_file::content;
 use super::units::TIME;
 use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, Words};
-use super::{DecoyCost, Key, KeySource, Policy, units, words};
+use super::{DecoyCost, Key, KeySource, Policy, Remember, units, words};
 use crate::error::Error;
 use crate::invalid::Invalid;
 use crate::scheme::Scheme;
@@ -107,6 +107,7 @@ impl Policy {
             document.parsed("assume_unnamed_rom", ROM_ID, |text| text.parse().ok())?;
         policy.take_pool(&mut document)?;
         policy.take_decoy(&mut document, beside)?;
+        policy.take_remember(&mut document)?;
         document.finish()?;
         policy.check().map_err(|invalid| document.placed(invalid))?;
         Ok(policy)
@@ -157,6 +158,17 @@ impl Policy {
         limits.flavors = word(document, "limits.flavors", FLAVORS)?.unwrap_or(limits.flavors);
         limits.syntax = word(document, "limits.syntax", SYNTAXES)?.unwrap_or(limits.syntax);
         limits.rom = document.flag("limits.rom")?.unwrap_or(limits.rom);
+        Ok(())
+    }
+
+    fn take_remember(&mut self, document: &mut Document) -> Result<(), Invalid> {
+        if document.table("remember")? {
+            let Remember { time, entries } = Remember::default();
+            let other = document.parsed("remember.time", TIME, units::time)?;
+            let time = other.unwrap_or(time);
+            let entries = document.number("remember.entries", COUNT)?.unwrap_or(entries);
+            self.remember = Some(Remember { time, entries });
+        }
         Ok(())
     }
 

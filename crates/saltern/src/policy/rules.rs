@@ -1,8 +1,10 @@
 //! Combinations that are not allowed in a policy.
 
+use std::time::Duration;
+
 use saltern_yescrypt::{Hasher, Params};
 
-use super::Policy;
+use super::{Policy, Remember};
 use crate::cost_class::example;
 use crate::error::Error;
 use crate::invalid::Invalid;
@@ -31,6 +33,7 @@ impl Policy {
         self.check_schemes()?;
         self.check_names()?;
         self.check_pool()?;
+        self.check_remember()?;
         self.check_decoy()
     }
 
@@ -140,6 +143,18 @@ impl Policy {
         }
         if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
             return Err(Invalid::new("pool.deadline", "0s", "a time above zero"));
+        }
+        Ok(())
+    }
+
+    fn check_remember(&self) -> Result<(), Invalid> {
+        let Some(Remember { time, entries }) = &self.remember else { return Ok(()) };
+        if time.is_zero() || *time > Duration::from_secs(86_400) {
+            let (key, value) = ("remember.time", format!("{}s", time.as_secs_f64()));
+            return Err(Invalid::new(key, value, "a time above zero, at most a day: \"1440min\""));
+        }
+        if !(1..=1 << 22).contains(entries) {
+            return Err(Invalid::new("remember.entries", entries, "1 to 4194304"));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use saltern_yescrypt::{Limit, Limits};
 #[cfg(feature = "rom")]
 use super::words::ACCESS;
 use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, quoted, word};
-use super::{DecoyCost, KeySource, Params, Policy, RomSource, memory_text, size_text};
+use super::{DecoyCost, KeySource, Params, Policy, Remember, RomSource, memory_text, size_text};
 use crate::invalid::Invalid;
 
 impl Policy {
@@ -53,6 +53,10 @@ impl Policy {
         }
         for cost in &self.decoy.costs {
             let _ = write!(out, "\n{}", cost.to_toml());
+        }
+        if let Some(Remember { time: keep, entries }) = &self.remember {
+            let keep = time(*keep);
+            let _ = write!(out, "\n[remember]\ntime = {keep}\nentries = {entries}\n");
         }
         Ok(out)
     }

@@ -169,7 +169,7 @@ impl Site {
         match outcome.unwrap() {
             Outcome::Locked => assert!(account.locked),
             Outcome::Mismatch => assert!(!right && !account.locked),
-            Outcome::Match { outdated, update } => {
+            Outcome::Match { outdated, update, .. } => {
                 assert!(right && !account.locked);
                 assert_eq!(outdated, reasons);
                 let Some(update) = update else { return assert!(!reasons.any(), "{reasons:?}") };

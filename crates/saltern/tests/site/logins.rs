@@ -33,7 +33,7 @@ fn login(passwords: &Passwords, password: &str, stored: &str) -> Result<Outcome,
 /// A match whose string stays as it is, outdated as the table has it.
 pub(super) fn kept(passwords: &Passwords, stored: &str) -> Outcome {
     let outdated = passwords.table().needs_rehash(stored).unwrap();
-    Outcome::Match { outdated, update: None }
+    Outcome::Match { outdated, update: None, remembered: false }
 }
 
 /// Old strings of many schemes, and their passwords. The other programs have made them.

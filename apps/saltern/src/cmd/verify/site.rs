@@ -40,7 +40,7 @@ impl Site {
         let account = entry.user.as_deref().unwrap_or_default();
         let outcome = self.passwords()?.verify(account, password, Some(stored)).wait();
         Ok(match outcome {
-            Ok(saltern::Outcome::Match { outdated, update }) => {
+            Ok(saltern::Outcome::Match { outdated, update, .. }) => {
                 Outcome::Match(Due::of(outdated.words(), update))
             }
             Ok(saltern::Outcome::Mismatch) => Outcome::Mismatch,
