@@ -42,6 +42,7 @@
 //     logins that are remembered            remembered.rs
 //     the cost of unknown accounts          decoy.rs; cost_class.rs
 //     tables without passwords              table.rs; table/census.rs; table/lines.rs, table/bounded.rs
+//     files of users                        users.rs
 //     JSON that is wiped                    json.rs, json/fields.rs
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -67,6 +68,7 @@ mod strength;
 pub mod table;
 mod task;
 mod ticket;
+pub mod users;
 
 pub use self::error::{Error, ErrorKind};
 pub use self::passwords::{Outcome, Passwords, Update};
