@@ -13,5 +13,6 @@ pub(crate) mod reencrypt;
 pub(crate) mod rom;
 pub(crate) mod sum;
 pub(crate) mod tune;
+pub(crate) mod users;
 pub(crate) mod verify;
 pub(crate) mod wrap;

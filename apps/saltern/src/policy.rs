@@ -56,9 +56,13 @@ pub(crate) struct One(Prepared);
 impl One {
     pub(crate) fn read(file: &Path, level: Option<Level>) -> anyhow::Result<Self> {
         let mut policy = read(file)?;
+        policy.pool.level = level.unwrap_or(policy.pool.level);
+        Self::of(policy)
+    }
+
+    pub(crate) fn of(mut policy: Policy) -> anyhow::Result<Self> {
         let pool = &mut policy.pool;
         (pool.threads, pool.in_flight, pool.prepare) = (1, 1, None);
-        pool.level = level.unwrap_or(pool.level);
         let prepared = Prepared::new(policy)?;
         warn(prepared.table().notes());
         Ok(One(prepared))

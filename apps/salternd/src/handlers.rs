@@ -2,6 +2,7 @@
 
 mod batch;
 mod census;
+mod forward_auth;
 mod single;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::batch::batch;
 pub(crate) use self::census::census;
+pub(crate) use self::forward_auth::{Access, Credentials, forward_auth};
 pub(crate) use self::single::single;
 use crate::api::{Answer, Kind, Op, Problem, Reason};
 use crate::site::{Client, Current, Peer, State, UnderWay};

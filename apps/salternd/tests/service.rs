@@ -13,6 +13,8 @@ mod crowd;
 mod daemon;
 #[path = "service/faults.rs"]
 mod faults;
+#[path = "service/forward_auth.rs"]
+mod forward_auth;
 #[path = "service/http.rs"]
 mod http;
 #[path = "service/faults/killed.rs"]

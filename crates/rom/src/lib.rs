@@ -52,7 +52,7 @@ pub mod hazmat;
 
 pub use error::Error;
 pub use files::staged::{
-    check_new_file, check_replace_file, new_file, new_private_file, replace_file,
+    check_new_file, check_replace_file, new_file, new_private_file, replace_file, update_file,
 };
 pub use format::identity::{InvalidRomHash, RomHash};
 pub use format::manifest::{Location, Manifest, SeedSource};

@@ -92,6 +92,8 @@ pub use saltern_yescrypt::{Limits, Params};
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::file::read_text;
+#[cfg(feature = "file")]
+pub(crate) use self::key_file::content;
 pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path, key_set, loose};
 pub use self::rules::memory_needed;

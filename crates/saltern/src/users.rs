@@ -14,7 +14,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+#[cfg(feature = "file")]
+use crate::error::Error;
 use crate::invalid::{Invalid, line};
+#[cfg(feature = "file")]
+use crate::policy::content;
 
 /// The most bytes in a file of users: a quarter of a million of them.
 pub const MAX: usize = 32 << 20;
@@ -75,11 +79,39 @@ impl Users {
         Ok(Users { text, places })
     }
 
+    /// Reads a regular file. It is read as a whole or not at all: if it changes meanwhile, that is
+    /// an error, and so is a file that is not complete.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if it cannot be read; [`Error::Policy`] with the file and the line.
+    #[cfg(feature = "file")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+    pub fn read(path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let unavailable =
+            |why: &dyn std::fmt::Display| Error::unavailable(path.display().to_string(), why);
+        let (file, bytes) = content(path, MAX).map_err(|error| unavailable(&error))?;
+        let after = file.metadata().map_err(|error| unavailable(&error))?;
+        if after.len() != bytes.len() as u64 && bytes.len() <= MAX {
+            return Err(unavailable(&"it changed while it was read"));
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|error| unavailable(&error))?;
+        let with_file = |invalid| Invalid { file: Some(path.to_owned()), ..invalid };
+        Ok(Self::parse(text).map_err(with_file)?)
+    }
+
     /// The stored string of a user; `None` if there is no such user. It is empty for one without a
     /// password, who cannot log in.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&str> {
         Some(&self.text[self.places.get(name)?.clone()])
+    }
+
+    /// All users and their stored strings, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut places: Vec<_> = self.places.iter().collect();
+        places.sort_by_key(|(_, place)| place.start);
+        places.into_iter().map(|(name, place)| (&**name, &self.text[place.clone()]))
     }
 
     /// How many users there are.

@@ -20,4 +20,5 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod threads;
 mod tune;
+mod users;
 mod verify;

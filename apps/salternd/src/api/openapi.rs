@@ -69,7 +69,7 @@ fn shapes(op: Op) -> (Option<(&'static str, &'static str)>, (&'static str, &'sta
         Op::Rekey => (Some((JSON, "StoredRequest")), (JSON, "Rekeyed")),
         Op::Census => (Some((LINES, "StoredRequest")), (JSON, "Counted")),
         Op::Batch => (Some((LINES, "BatchLine")), (LINES, "Line")),
-        Op::Health | Op::Ready | Op::Metrics => (None, ("text/plain", "")),
+        Op::ForwardAuth | Op::Health | Op::Ready | Op::Metrics => (None, ("text/plain", "")),
         Op::OpenApi => (None, (JSON, "")),
         Op::Dashboard => (None, ("text/html", "")),
     }
@@ -100,6 +100,9 @@ fn operation(route: &Route) -> Value {
         "summary": route.about,
         "responses": responses,
     });
+    if route.op == Op::ForwardAuth {
+        forward_auth(&mut operation);
+    }
     if !route.rights.is_empty() {
         let rights: Vec<_> =
             route.rights.iter().map(|right| format!("`{}`", right.word())).collect();
@@ -127,10 +130,39 @@ fn operation(route: &Route) -> Value {
     operation
 }
 
+/// What only the route for proxies has.
+fn forward_auth(operation: &mut Value) {
+    let text = json!({ "schema": { "type": "string" } });
+    operation["parameters"] = json!([{
+        "name": "users",
+        "in": "query",
+        "description": "The name of one of the files of users; without it, the first.",
+        "schema": { "type": "string" },
+    }, {
+        "name": "authorization",
+        "in": "header",
+        "description": "The user's credentials, in the form of HTTP's basic authentication.",
+        "schema": { "type": "string" },
+    }]);
+    operation["responses"]["200"]["headers"] = json!({ "Remote-User": {
+        "description": "The name of the user.",
+        "schema": { "type": "string" },
+    } });
+    operation["responses"]["401"] = json!({
+        "description": "There are no credentials, or they are wrong.",
+        "content": { "text/plain": text },
+        "headers": { "WWW-Authenticate": {
+            "description": "What to ask the user for.",
+            "schema": { "type": "string" },
+        } },
+    });
+}
+
 /// Whether a route may answer with a problem of this status.
 fn answers(route: &Route, status: u16) -> bool {
     match (route.op, status) {
-        (_, 404 | 405) => false,
+        (op, 404) => op == Op::ForwardAuth,
+        (_, 405) => false,
         (Op::Health, _) => false,
         (Op::Ready, status) => status == 503,
         (Op::OpenApi | Op::Metrics, status) => matches!(status, 403 | 429 | 503),

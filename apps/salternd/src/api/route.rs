@@ -32,6 +32,8 @@ pub enum Op {
     Census,
     /// Many at once.
     Batch,
+    /// Whether a proxy may let a request pass.
+    ForwardAuth,
     /// Whether the process is alive.
     Health,
     /// Whether requests can be served.
@@ -51,7 +53,7 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const LINES: &str = "application/x-ndjson";
 
 /// The number of operations.
-pub(crate) const OPS: usize = 11;
+pub(crate) const OPS: usize = 12;
 
 /// A route: method, path and operation.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +103,13 @@ pub const ROUTES: [Route; OPS] = [
         "/v1/batch",
         &[Right::Verify, Right::Hash, Right::Rekey],
         "Process many lines while no login waits; each line needs the right for its operation",
+    ),
+    get(
+        Op::ForwardAuth,
+        "forward-auth",
+        "/v1/forward-auth",
+        &[Right::Verify],
+        "Say whether a proxy may let a request pass, by its user name and password",
     ),
     get(Op::Health, "health", "/health", &[], "Say that the process is alive"),
     get(Op::Ready, "ready", "/ready", &[], "Say whether the service is ready for requests"),

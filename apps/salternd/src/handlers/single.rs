@@ -38,7 +38,7 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
 
 impl Call {
     /// The passwords of the site, with the time allowed for a request.
-    fn within(&self, asked: Option<u64>) -> Result<(Passwords, Duration), Problem> {
+    pub(super) fn within(&self, asked: Option<u64>) -> Result<(Passwords, Duration), Problem> {
         let time = self.left(asked)?;
         Ok((self.context.passwords().within(time), time))
     }
@@ -59,10 +59,11 @@ async fn in_time<T: Send + 'static>(
 
 /// A login.
 pub(super) struct Login<'a> {
-    account: &'a str,
-    password: &'a [u8],
-    hash: Option<&'a str>,
-    updates: bool,
+    pub(super) account: &'a str,
+    pub(super) password: &'a [u8],
+    pub(super) hash: Option<&'a str>,
+    /// Whether an update is stored.
+    pub(super) updates: bool,
 }
 
 impl<'a> Login<'a> {

@@ -3,6 +3,7 @@
 
 mod clients;
 mod listen;
+mod users;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use serde::de::{Deserializer, Error as _};
 
 use self::clients::ClientEntry;
 pub(crate) use self::listen::Listen;
-use crate::site::{Accounts, Clients, Rate};
+use self::users::UsersEntry;
+use crate::site::{Accounts, Clients, Rate, UserFiles};
 use crate::transport::Limits;
 
 /// The contents of `salternd.toml`, which docs/service.md describes. Names of other files in it are
@@ -29,6 +31,7 @@ pub struct Config {
     pub(crate) log_requests: bool,
     pub(crate) listen: Vec<Listen>,
     clients: Vec<ClientEntry>,
+    users: Vec<UsersEntry>,
     limits: LimitEntries,
 }
 
@@ -70,6 +73,7 @@ impl Default for Config {
             log_requests: false,
             listen: Vec::new(),
             clients: Vec::new(),
+            users: Vec::new(),
             limits: LimitEntries::default(),
         }
     }
@@ -138,6 +142,9 @@ impl Config {
             ];
             files.into_iter().flatten().for_each(|file| *file = beside.join(&*file));
         }
+        for users in &mut config.users {
+            users.file = beside.join(&users.file);
+        }
         config.check().map_err(|invalid| invalid.placed(text))?;
         Ok(config)
     }
@@ -163,6 +170,13 @@ impl Config {
                                nobody can be this client";
                 return Err(wrong(key + ".name", "", allowed));
             }
+        }
+        for (at, users) in self.users.iter().enumerate() {
+            let key = format!("users[{at}]");
+            if self.users[..at].iter().any(|other| other.name == users.name) {
+                return Err(wrong(key + ".name", "", "each name once"));
+            }
+            users.check(&key)?;
         }
         let limits = &self.limits;
         if limits.head < 8192 {
@@ -221,6 +235,11 @@ impl Config {
             entry.client(&format!("clients[{at}]"), named(&entry.name)).map(Arc::new)
         };
         self.clients.iter().enumerate().map(client).collect::<Result<_, _>>().map(Clients)
+    }
+
+    /// The files of users, read.
+    pub(crate) fn users(&self) -> Result<UserFiles, saltern::Error> {
+        self.users.iter().map(UsersEntry::open).collect::<Result<_, _>>().map(UserFiles)
     }
 
     /// The counter of account logins: the earlier one, if it has the same configuration.

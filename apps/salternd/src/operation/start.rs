@@ -49,8 +49,9 @@ impl Sources {
         };
         let accounts = config.accounts(before.and_then(|before| before.accounts.as_ref()))?;
         let lines = Places::beside(passwords.pool().config(), before.map(|before| &before.lines));
+        let users = config.users()?;
         let (timeout, log_requests) = (config.timeout.0, config.log_requests);
-        Ok(Current { passwords, clients, accounts, lines, timeout, log_requests })
+        Ok(Current { passwords, clients, accounts, lines, users, timeout, log_requests })
     }
 }
 

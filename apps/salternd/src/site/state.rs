@@ -11,6 +11,7 @@ use super::clients::Clients;
 use super::log::Log;
 use super::metrics::Metrics;
 use super::rate::Accounts;
+use super::user_files::UserFiles;
 use crate::api::{Problem, Reason};
 
 /// The configuration for requests. A reload replaces it; requests in progress keep the one they
@@ -20,6 +21,7 @@ pub(crate) struct Current {
     pub(crate) clients: Clients,
     pub(crate) accounts: Option<Arc<Accounts>>,
     pub(crate) lines: Arc<Places>,
+    pub(crate) users: UserFiles,
     /// How long a request may take if neither it nor the policy sets a limit.
     pub(crate) timeout: Duration,
     /// Whether each request is logged.

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64ct::{Base64, Encoding};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    HOST, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::{HeaderMap, Method, Request, Response, StatusCode, Version};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
+use saltern_wipe::Zeroizing;
 
 use super::body_budget::BodyBudget;
 use super::limits::Limits;
 use super::lines::BodyLines;
 use crate::api::{JSON, LINES, Op, Problem, Reason, Route, find};
 use crate::body::{Body, piece, whole};
-use crate::handlers::{Call, RequestContext, batch, census, single};
+use crate::handlers::{
+    Access, Call, Credentials, RequestContext, batch, census, forward_auth, single,
+};
 use crate::site::{Peer, Phase, State, metrics_text};
 
 /// The state that every listener needs.
@@ -91,7 +95,7 @@ fn begin(
 }
 
 async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Response<Body> {
-    let (limits, body) = (&service.limits, request.into_body());
+    let (limits, (head, body)) = (&service.limits, request.into_parts());
     match call.op {
         Op::Batch => {
             let lines =
@@ -118,6 +122,10 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
         Op::Dashboard => {
             call.done();
             dashboard()
+        }
+        Op::ForwardAuth => {
+            let users = query(&head.uri, "users");
+            access(forward_auth(call, users, credentials(&head.headers)).await)
         }
         _ => {
             let size = body.size_hint().upper().map_or(limits.body, |size| size as usize);
@@ -199,6 +207,46 @@ fn ready(state: &State) -> Response<Body> {
         },
     };
     of_problem(&problem)
+}
+
+/// The value of a parameter in the query of an address, as it stands there.
+fn query<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
+    let mut pairs = uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// The credentials of HTTP's basic authentication (RFC 7617), if there are any. A name that is not
+/// UTF-8 is empty, and nobody's.
+fn credentials(headers: &HeaderMap) -> Option<Credentials> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (value, None) = (values.next()?.as_bytes(), values.next()) else { return None };
+    let (scheme, digits) = value.split_at_checked(6)?;
+    if !scheme.eq_ignore_ascii_case(b"basic ") {
+        return None;
+    }
+    let digits = digits.trim_ascii();
+    let mut bytes = Zeroizing::new(vec![0; digits.len() / 4 * 3]);
+    let decoded = Base64::decode(digits, &mut bytes).ok()?;
+    let colon = decoded.iter().position(|byte| *byte == b':')?;
+    let user = std::str::from_utf8(&decoded[..colon]).unwrap_or_default().to_owned();
+    Some(Credentials { user, password: Zeroizing::new(decoded[colon + 1..].to_vec()) })
+}
+
+/// The answer to a proxy.
+fn access(result: Result<Access, Problem>) -> Response<Body> {
+    let (status, name, value) = match result {
+        Ok(Access::Granted { user }) => (200, "remote-user", HeaderValue::try_from(user)),
+        Ok(Access::Denied { realm }) => {
+            let challenge = format!("Basic realm=\"{realm}\", charset=\"UTF-8\"");
+            (401, "www-authenticate", HeaderValue::try_from(challenge))
+        }
+        Err(problem) => return of_problem(&problem),
+    };
+    let mut response = plain(status, "text/plain", "");
+    if let Ok(value) = value {
+        response.headers_mut().insert(name, value);
+    }
+    response
 }
 
 /// A deadline passed on by a proxy.

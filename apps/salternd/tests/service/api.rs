@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::daemon::{Daemon, POLICY, SLOW, ask, config, key_entry, until};
 
-/// Of 1 MiB, made with "secret".
+/// Of 1 MiB, made with "pleaseletmein".
 const OLD: &str = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
 
 fn verify(daemon: &Daemon, request: &Value) -> (u16, Value) {

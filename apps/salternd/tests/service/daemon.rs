@@ -385,6 +385,15 @@ pub(crate) fn ask_tcp(address: SocketAddr, path: &str, body: &str) -> Answer {
     read(stream)
 }
 
+/// Asks over TCP with these headers.
+pub(crate) fn ask_with(address: SocketAddr, path: &str, head: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let text = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{head}\r\n");
+    stream.write_all(text.as_bytes()).unwrap();
+    read(stream)
+}
+
 /// Reads an answer up to the end of the connection.
 pub(crate) fn read(mut stream: impl Read) -> Answer {
     let mut bytes = Vec::new();

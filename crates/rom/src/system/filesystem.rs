@@ -126,6 +126,15 @@ pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// Gives a new file the owner and the group of another one, if it does not have them.
+pub(crate) fn give_to_owner_of(file: &File, other: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (other.uid(), other.gid()) {
+        return Ok(());
+    }
+    std::os::unix::fs::fchown(file, Some(other.uid()), Some(other.gid()))
+}
+
 /// Changes the permissions.
 pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode & 0o777))

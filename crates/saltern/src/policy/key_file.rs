@@ -155,7 +155,7 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
 
 /// The content of a file of at most `most` bytes; of a longer one, one byte more. Only regular
 /// files are opened: opening a pipe would block.
-pub(super) fn content(path: &Path, most: usize) -> io::Result<(File, Zeroizing<Vec<u8>>)> {
+pub(crate) fn content(path: &Path, most: usize) -> io::Result<(File, Zeroizing<Vec<u8>>)> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }

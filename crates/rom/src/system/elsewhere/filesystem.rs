@@ -64,6 +64,10 @@ pub(crate) fn privately(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
+pub(crate) fn give_to_owner_of(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
 pub(crate) fn owner_and_mode(_: &Metadata) -> (u32, u32) {
     (own_user(), 0o600)
 }

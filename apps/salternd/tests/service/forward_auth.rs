@@ -1,0 +1,232 @@
+//! Proxies that ask whether a request may pass.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use base64ct::{Base64, Encoding};
+
+use super::daemon::{Answer, Daemon, POLICY, another, ask, ask_with, config, folder, until};
+
+/// Of 1 MiB, made with "secret".
+const OLD: &str = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$pLOAA.GWfQElzJMkN.JqzcItGXS.DsOZsBOX0fO4NDC";
+
+const USERS: &str = "[[users]]\nname = \"site\"\nfile = \"site.users\"\nrealm = \"Members only\"\n";
+
+fn basic(credentials: impl AsRef<[u8]>) -> String {
+    format!("authorization: Basic {}\r\n", Base64::encode_string(credentials.as_ref()))
+}
+
+fn asked(daemon: &Daemon, head: &str) -> Answer {
+    ask(&daemon.socket(), "GET", "/v1/forward-auth", head, "")
+}
+
+/// A service with a file of users.
+fn with_users(more: &str, policy: &str, users: &str) -> Daemon {
+    let folder = folder(&config(&(USERS.to_owned() + more)), policy);
+    std::fs::write(folder.path().join("site.users"), users).unwrap();
+    Daemon::start_in(folder)
+}
+
+#[test]
+fn who_is_in_the_file_passes_with_the_right_password() {
+    let users = format!("# staff\nalice:{OLD}\nd\u{e9}:{OLD}\nbob:!{OLD}\ncarol:\n");
+    let daemon = with_users("", POLICY, &users);
+    for (user, header) in [("alice", "remote-user: alice"), ("d\u{e9}", "remote-user: d\u{e9}")] {
+        let answer = asked(&daemon, &basic(format!("{user}:secret")));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(answer.head.contains(header), "{answer:?}");
+    }
+    let long = "x".repeat(600);
+    let denied = [
+        basic("alice:Secret"),
+        basic("alice:"),
+        basic("alice"),
+        basic(format!("alice:{long}")),
+        basic("alice:se\0cret"),
+        basic("bob:secret"),
+        basic("carol:"),
+        basic("carol:secret"),
+        basic("mallory:secret"),
+        basic(format!("mallory:{long}")),
+        basic(":secret"),
+        basic(b"\xff:secret"),
+        basic("# staff:secret"),
+        String::new(),
+        "authorization: Bearer abc\r\n".to_owned(),
+        "authorization: Basic ???\r\n".to_owned(),
+        "authorization: Basic\r\n".to_owned(),
+        basic("alice:secret") + &basic("alice:secret"),
+    ];
+    let mut answers: Vec<String> = Vec::new();
+    for head in &denied {
+        let answer = asked(&daemon, head);
+        assert_eq!((answer.status, &*answer.body), (401, ""), "{head}: {answer:?}");
+        let without_date = answer.head.lines().filter(|line| !line.starts_with("date:"));
+        answers.push(without_date.collect::<Vec<_>>().join("\n"));
+    }
+    assert!(
+        answers[0].contains("www-authenticate: basic realm=\"members only\", charset=\"utf-8\"")
+    );
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "all of them alike");
+    assert_eq!(
+        daemon.metric("saltern_requests_total", "op=\"forward-auth\",outcome=\"match\""),
+        2.0
+    );
+}
+
+#[test]
+fn the_file_is_chosen_by_name() {
+    let daemon = with_users("", POLICY, &format!("alice:{OLD}\n"));
+    let ask_for = |query: &str| {
+        let path = format!("/v1/forward-auth{query}");
+        ask(&daemon.socket(), "GET", &path, &basic("alice:secret"), "").status
+    };
+    assert_eq!(["", "?users=site", "?a=b&users=site"].map(ask_for), [200, 200, 200]);
+    assert_eq!(["?users=", "?users=other"].map(ask_for), [404, 404]);
+    let none = Daemon::simple();
+    assert_eq!(asked(&none, &basic("alice:secret")).status, 404);
+    let post = ask(&daemon.socket(), "POST", "/v1/forward-auth", &basic("alice:secret"), "");
+    assert_eq!(post.status, 405);
+}
+
+#[test]
+fn a_client_needs_the_right_to_verify() {
+    let (other, address) = another("rights = [\"hash\"]");
+    let daemon = with_users(&other, POLICY, &format!("alice:{OLD}\n"));
+    let answer = ask_with(address, "/v1/forward-auth", &basic("alice:secret"));
+    assert_eq!(answer.status, 403);
+    assert_eq!(asked(&daemon, &basic("alice:secret")).status, 200);
+}
+
+#[test]
+fn a_file_that_changes_counts_at_once_and_a_broken_one_does_not() {
+    let daemon = with_users("", POLICY, &format!("alice:{OLD}\n"));
+    let status = |user: &str| asked(&daemon, &basic(format!("{user}:secret"))).status;
+    assert_eq!((status("alice"), status("bob")), (200, 401));
+    daemon.write("site.users", format!("bob:{OLD}\n"));
+    assert_eq!((status("alice"), status("bob")), (401, 200));
+    // The same length in the same moment.
+    daemon.write("site.users", format!("eve:{OLD}\n"));
+    assert_eq!((status("bob"), status("eve")), (401, 200));
+    for broken in [format!("alice:{OLD}"), "alice\n".into(), "a:b\na:c\n".into()] {
+        daemon.write("site.users", broken);
+        assert_eq!((status("alice"), status("eve")), (401, 200));
+    }
+    until(|| daemon.said().contains("the file may not be complete"));
+    std::fs::remove_file(daemon.file("site.users")).unwrap();
+    assert_eq!((status("alice"), status("eve")), (401, 200));
+    // A reload takes no such file, and changes nothing.
+    daemon.reload();
+    assert_eq!(status("eve"), 200);
+    assert_eq!(daemon.metric("saltern_reloads_failed_total", ""), 1.0);
+    daemon.write("site.users", format!("alice:{OLD}\n"));
+    assert_eq!((status("alice"), status("eve")), (200, 401));
+}
+
+#[test]
+fn outdated_strings_are_replaced_in_the_file_if_that_is_asked_for() {
+    let policy = "[params]\ncost = 2\n[pool]\nthreads = 2\n";
+    let text = format!("# staff\nalice:{OLD}:since 2020\nbob:{OLD}\n");
+    for update in [false, true] {
+        let daemon = with_users(&format!("update = {update}\n"), policy, &text);
+        let file = daemon.file("site.users");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(asked(&daemon, &basic("alice:Secret")).status, 401);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        assert_eq!(asked(&daemon, &basic("alice:secret")).status, 200);
+        let new = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(new != text, update);
+        assert_eq!(asked(&daemon, &basic("alice:secret")).status, 200);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), new);
+        if update {
+            let alice = new.lines().nth(1).unwrap();
+            assert!(
+                alice.starts_with("alice:$y$j85$") && alice.ends_with(":since 2020"),
+                "{alice}"
+            );
+            assert!(new.starts_with("# staff\n") && new.ends_with(&format!("\nbob:{OLD}\n")));
+            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        }
+    }
+}
+
+#[test]
+fn a_remembered_login_is_answered_without_a_hash() {
+    let policy = POLICY.to_owned() + "[remember]\n";
+    let daemon = with_users("", &policy, &format!("alice:{OLD}\n"));
+    for _ in 0..3 {
+        assert_eq!(asked(&daemon, &basic("alice:secret")).status, 200);
+    }
+    assert_eq!(asked(&daemon, &basic("alice:Secret")).status, 401);
+    assert_eq!(daemon.metric("saltern_remembered_total", ""), 2.0);
+}
+
+/// Whether a program is installed; otherwise the test says that it is left out.
+fn is_there(program: &str) -> bool {
+    let found =
+        Command::new(program).arg("-v").stderr(Stdio::null()).stdout(Stdio::null()).status();
+    if found.is_err() {
+        eprintln!("SKIPPED: no {program} here");
+    }
+    found.is_ok()
+}
+
+/// nginx as docs/service.md sets it up, in front of a folder.
+#[test]
+fn nginx_lets_pass_whom_the_service_knows() {
+    if !is_there("nginx") {
+        return;
+    }
+    let policy = POLICY.to_owned() + "[remember]\n";
+    let daemon = with_users("", &policy, &format!("alice:{OLD}\n"));
+    let (site, port) = (daemon.file("www"), super::daemon::free_address().port());
+    std::fs::create_dir(&site).unwrap();
+    std::fs::write(site.join("page.txt"), "the page\n").unwrap();
+    let text = configuration(&daemon, &site, port);
+    daemon.write("nginx.conf", text);
+    let mut nginx = Command::new("nginx")
+        .arg("-p")
+        .arg(daemon.folder.path())
+        .arg("-c")
+        .arg(daemon.file("nginx.conf"))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let address = ([127, 0, 0, 1], port).into();
+    until(|| std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok());
+    let page = |head: &str| ask_with(address, "/page.txt", head);
+    let passed = page(&basic("alice:secret"));
+    assert_eq!((passed.status, &*passed.body), (200, "the page\n"), "{passed:?}");
+    assert!(passed.head.contains("x-user: alice"), "{passed:?}");
+    let denied = page(&basic("alice:Secret"));
+    assert_eq!(denied.status, 401);
+    assert!(denied.head.contains("www-authenticate: basic realm=\"members only\""), "{denied:?}");
+    assert_eq!(page("").status, 401);
+    assert_eq!(page("remote-user: alice\r\n").status, 401);
+    assert!(daemon.metric("saltern_requests_total", "op=\"forward-auth\"") >= 4.0);
+    let _ = nginx.kill();
+    let _ = nginx.wait();
+}
+
+/// The lines of the page, with the folders and the port of the test.
+fn configuration(daemon: &Daemon, site: &Path, port: u16) -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/forward-auth.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let server = page.split_once("```nginx\n").unwrap().1.split_once("```").unwrap().0;
+    let server = server
+        .replace("listen 80;", &format!("listen 127.0.0.1:{port};\n    add_header x-user $user;"))
+        .replace("/srv/www", site.to_str().unwrap())
+        .replace("/run/salternd/socket", daemon.socket().to_str().unwrap());
+    assert!(!server.contains("/run/") && !server.contains("/srv/"));
+    let folder = daemon.folder.path().display();
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path {folder}/{kind};\n"))
+        .concat();
+    format!(
+        "daemon off;\nmaster_process off;\nuser root;\npid {folder}/nginx.pid;\nerror_log \
+         {folder}/error.log;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{server}}}\n"
+    )
+}
