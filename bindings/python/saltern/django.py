@@ -104,8 +104,10 @@ class YescryptPasswordHasher(BasePasswordHasher):
         return bool(8 * len(salt) < self.salt_entropy)
 
     def harden_runtime(self, password: str, encoded: str) -> None:
-        """For a weaker string, takes the additional time that a new one would have taken."""
-        work = self.decode(encoded).get("work", 0)
+        """For a weaker string, takes the additional time that a new one would have taken. A locked
+        account takes that time already, whatever its string is."""
+        decoded = self.decode(encoded)
+        work = 0 if decoded["hash"].startswith(("!", "*")) else decoded.get("work", 0)
         for _time in range(round(self._ours().work / work) - 1 if work else 0):
             self.verify(password, encoded)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
+from base64 import b64encode
 
 import pwdlib
 import pytest
@@ -133,6 +135,8 @@ def test_django_hardens_the_time_of_weaker_strings(hashers, monkeypatch):
     assert len(verified) == 3
     verified.clear()
     ours.harden_runtime("no", ours.encode(PASSWORD, ours.salt()))
+    # What is computed for a locked account costs as much as a new string.
+    ours.harden_runtime("no", weak.replace("yescrypt$", "yescrypt$!"))
     assert verified == []
 
 
@@ -240,6 +244,12 @@ def test_django_refuses_strings_that_its_column_has_no_room_for(hashers, tmp_pat
     assert len(encoded) > 128 and ours.verify(PASSWORD, encoded)
 
 
+LONG = """schemes = ["yescrypt", "pbkdf2", "hex", "sha-crypt"]
+[params]
+cost = 1
+[limits]
+password = {}
+"""
 UNUSUAL = ["x" * 512, "ä" * 300, "a\0b", PASSWORD + "\0", "abc\ud800", "x" * (1 << 20), b"a\0b\xff"]
 
 
@@ -270,29 +280,39 @@ def test_what_somebody_types_is_no_error(hashers, stored, password):
                 verify(one, dear)
 
 
-def test_a_wrong_password_of_any_kind_costs_one_hash(hasher, stored):
+def test_a_wrong_password_of_any_kind_costs_as_much_with_every_account(stored):
+    """One hash; two for a password that crypt(3) does not take, if the policy takes it: its digest
+    is another form of it."""
     asked = []
 
     class Counting:
+        def __init__(self, hasher):
+            self.hasher, self._takes = hasher, hasher._takes
+
         def verify(self, *call):
             asked.append(call)
-            return hasher.verify(*call)
+            return self.hasher.verify(*call)
+
+        def _verify_any(self, *call):
+            asked.append(call)
+            return self.hasher._verify_any(*call)
 
         def hash(self, password, salt):
-            return hasher.hash(password, salt=salt)
+            asked.append(("new", password))
+            return self.hasher.hash(password, salt=salt)
 
-    for password in "x" * 512, "a\0b":
-        assert saltern.schemes.matches(Counting(), password, stored) is False
-        computed, refused = asked
-        asked.clear()
-        # The digest; the other form is refused before anything is computed.
-        assert len(computed[1]) == 64 and refused[1] == password.encode()
-        with pytest.raises((saltern.OverLimitError, saltern.BadInputError)):
-            hasher.verify(*refused)
-        # As much as Django does for an account that is not there.
-        assert saltern.schemes.hashed(Counting(), password).startswith("$y$")
-        assert [call[0] for call in asked] == [None]
-        asked.clear()
+    for limit, hashes in (511, 1), (4096, 2):
+        counting = Counting(saltern.PasswordHasher.from_policy_text(LONG.format(limit)))
+        wrapped = counting.hasher.wrap(hashlib.md5(b"another").hexdigest())
+        for password in "x" * 512, "x" * 4000:
+            for account in stored, wrapped:
+                assert saltern.schemes.matches(counting, password, account) is False
+                assert len(asked) == hashes
+                asked.clear()
+            # As many as Django computes for an account that is not there.
+            assert saltern.schemes.hashed(counting, password).startswith("$y$")
+            assert len(asked) == hashes and asked[-1][0] == "new"
+            asked.clear()
 
 
 def test_strings_of_programs_that_take_long_passwords():
@@ -309,20 +329,34 @@ def test_strings_of_programs_that_take_long_passwords():
 
 
 @pytest.mark.parametrize("limit", [511, 4096])
-def test_wrapped_strings_of_long_passwords(limit, caplog):
-    """As docs/python.md has it: they match once the policy takes such passwords; until then, the
-    log tells the operator."""
-    text = f"schemes = ['yescrypt', 'pbkdf2']\n[params]\ncost = 1\n[limits]\npassword = {limit}\n"
-    hasher = saltern.PasswordHasher.from_policy_text(text)
-    password = "x" * 600
-    old = CryptContext(["django_pbkdf2_sha256"], django_pbkdf2_sha256__rounds=100).hash(password)
-    wrapped = hasher.wrap(old)
-    assert wrapped.startswith("{over=pbkdf2_sha256$")
+@pytest.mark.parametrize("password", ["x" * 600, "ä" * 5000, "a\0b"], ids=["600", "10000", "zero"])
+def test_strings_of_passwords_that_the_policy_refuses(limit, password, caplog):
+    """Another program took them, so the adapters do, wrapped or not."""
+    hasher = saltern.PasswordHasher.from_policy_text(LONG.format(limit))
+    old = [
+        hashlib.md5(password.encode()).hexdigest(),
+        "pbkdf2_sha256$9$salt$"
+        + b64encode(hashlib.pbkdf2_hmac("sha256", password.encode(), b"salt", 9)).decode(),
+    ]
     ours = saltern.pwdlib.YescryptHasher(hasher=hasher)
-    assert ours.verify(password, wrapped) is (limit == 4096)
-    assert ("above the limit of 511" in caplog.text) is (limit != 4096)
+    for stored in [*old, *map(hasher.wrap, old)]:
+        assert ours.verify(password, stored) is True
+        assert ours.verify(password + "x", stored) is False
+        assert ours.check_needs_rehash(stored)
+        assert ours.verify(password, "!" + stored) is False
+    assert not caplog.text
+
+
+def test_a_password_that_a_wrapped_string_would_take_too_long_for(caplog):
+    """sha-crypt takes time for each byte: the limits hold, and the log tells the operator."""
+    hasher = saltern.PasswordHasher.from_policy_text(LONG.format(511))
+    wrapped = hasher.wrap("$6$rounds=100000$salt$" + "." * 86)
+    ours = saltern.pwdlib.YescryptHasher(hasher=hasher)
+    assert ours.verify("x" * 511, wrapped) is False and not caplog.text
+    password = "x" * 10000
+    assert ours.verify(password, wrapped) is False
+    assert "above the limit" in caplog.text
     assert password not in caplog.text and wrapped not in caplog.text
-    assert ours.verify(password + "x", wrapped) is False
 
 
 def test_policies_that_refuse_what_crypt_takes():

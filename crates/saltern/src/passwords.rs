@@ -2,6 +2,8 @@
 
 // Size: the interface of a login is one type, and everything it promises is documented with it.
 
+mod any;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -300,11 +302,7 @@ impl Passwords {
         stored: Option<&str>,
     ) -> Ticket<Outcome> {
         let (password, account) = (password.as_ref(), account.as_ref());
-        let started = self.admit(password).and_then(|()| match stored {
-            None => self.pretend(account, password, Outcome::Mismatch),
-            Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
-            Some(text) => self.check(password, text),
-        });
+        let started = self.admit(password).and_then(|()| self.begin(account, password, stored));
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
 
@@ -333,7 +331,8 @@ impl Passwords {
             return Err(Error::malformed("string to be wrapped", expected));
         }
         let before = before.to_owned();
-        let item = inner.pool.hash_one(inner.hasher(), &foreign.digest, self.terms());
+        let hasher = &inner.prepared.opened().over_digests;
+        let item = inner.pool.hash_one(hasher, &foreign.digest, self.terms());
         Ok(Ticket::then(item, move |ours| {
             Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
         }))
@@ -352,10 +351,24 @@ impl Passwords {
         Ok(self.table().policy().limits.admit_password(password)?)
     }
 
+    /// Verifies a password that the policy admits.
+    fn begin(
+        &self,
+        account: &[u8],
+        password: &[u8],
+        stored: Option<&str>,
+    ) -> Result<Ticket<Outcome>, Error> {
+        match stored {
+            None => self.pretend(account, password, Outcome::Mismatch),
+            Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
+            Some(text) => self.check(password, text),
+        }
+    }
+
     /// Verifies a password against the string of an account that is not locked.
     fn check(&self, password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
-        let Stored { before, hash, .. } = Stored::parse(text)?;
-        let hash = hash.ok_or(Error::malformed("stored string", "a hash"))?;
+        let stored = Stored::parse(text)?;
+        let (before, hash) = (stored.before, stored.complete()?);
         self.table().policy().admit(&hash)?;
         let terms = self.terms();
         let matched = Matched {
@@ -411,7 +424,8 @@ impl Passwords {
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {
-                        let item = inner.pool.verify_one(inner.hasher(), &*digest, &outer, terms);
+                        let hasher = &inner.prepared.opened().over_digests;
+                        let item = inner.pool.verify_one(hasher, &*digest, &outer, terms);
                         Ticket::then(item, then)
                     }
                     Err(error) => then(Err(error)),

@@ -33,6 +33,8 @@ type CryptRn =
 const SHA1_SALT: usize = 64;
 /// Bytes of the longest password that it takes.
 const PASSWORD: usize = 511;
+/// Bytes of a password that count in traditional DES, whose settings have two characters.
+const DES_PASSWORD: usize = 8;
 const MD5_SALT: usize = 8;
 
 #[derive(Clone)]
@@ -189,6 +191,8 @@ impl Setting for Crypt {
         let failed = |why| Error::Failed { scheme: Scheme::Libcrypt, why };
         // What is longer matches nothing that libcrypt has made, and takes as long as its
         // beginning.
+        let counting = if self.text.len() == 2 { DES_PASSWORD } else { usize::MAX };
+        let password = &password[..password.len().min(counting)];
         let too_long = password.len() > PASSWORD;
         let password = &password[..password.len().min(PASSWORD)];
         let mut phrase = Zeroizing::new(Vec::with_capacity(password.len() + 1));

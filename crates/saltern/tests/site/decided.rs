@@ -118,3 +118,18 @@ fn a_password_too_long_for_crypt_matches_and_its_string_is_kept() {
     let new = passwords.hash(&long).wait();
     assert_eq!(new.map_err(|error| error.kind()), Err(ErrorKind::BadInput));
 }
+
+/// What a policy says of passwords does not hold for the digest in a wrapped string, which may be
+/// longer.
+#[test]
+fn a_short_limit_of_passwords_refuses_no_wrapped_string() {
+    let mut policy = cheap();
+    policy.limits.max_password = 16;
+    let passwords = Passwords::new(policy).unwrap();
+    for (stored, password) in OLD.into_iter().filter(|(stored, _)| !stored.starts_with("$7$")) {
+        let wrapped = passwords.wrap(stored).wait().unwrap().unwrap();
+        assert!(login(&passwords, password, &wrapped).is_ok_and(|outcome| outcome.is_match()));
+        assert_eq!(login(&passwords, "no", &wrapped), Ok(Outcome::Mismatch), "{wrapped}");
+        assert_eq!(login(&passwords, &"x".repeat(17), &wrapped), Err(ErrorKind::OverLimit));
+    }
+}
