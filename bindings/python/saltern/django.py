@@ -19,6 +19,9 @@ from saltern.schemes import MAX_PASSWORD, adapted, forms, hashed, matches, of_co
 
 __all__ = ["HashablePasswordValidator", "YescryptPasswordHasher"]
 
+#: What may stand before a yescrypt string.
+_CRYPT, _OVER = "{CRYPT}", "{over="
+
 
 @functools.cache
 def _hasher(cost: int, policy: str | None) -> PasswordHasher:
@@ -104,12 +107,20 @@ class YescryptPasswordHasher(BasePasswordHasher):
         return bool(8 * len(salt) < self.salt_entropy)
 
     def harden_runtime(self, password: str, encoded: str) -> None:
-        """For a weaker string, takes the additional time that a new one would have taken. A locked
-        account takes that time already, whatever its string is."""
-        decoded = self.decode(encoded)
-        work = 0 if decoded["hash"].startswith(("!", "*")) else decoded.get("work", 0)
+        """For a weaker string, takes the additional time that a new one would have taken."""
+        work = _work(encoded.split("$", 1)[1])
         for _time in range(round(self._ours().work / work) - 1 if work else 0):
             self.verify(password, encoded)
+
+
+def _work(hash: str) -> int:
+    """The work of the yescrypt or scrypt hash in a string. 0 if there is none, and for a locked
+    account: what is computed for that costs as much as a new string."""
+    text = hash[len(_CRYPT) :] if hash.upper().startswith(_CRYPT) else hash
+    if text.startswith(_OVER):
+        text = text.partition("}")[2]
+    told = None if text.startswith(("!", "*")) else _told(text)
+    return int(told["work"]) if told else 0
 
 
 class HashablePasswordValidator:

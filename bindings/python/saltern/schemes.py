@@ -94,7 +94,7 @@ def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) ->
     except OverLimitError as refusal:
         # If it is not the string that is refused, whatever the password:
         _matches(hasher.verify, hash, first)
-        _LOG.warning("a login with a password of %d bytes was refused: %s", len(itself), refusal)
+        _LOG.warning("a login was refused: %s", refusal)
         return False
 
 

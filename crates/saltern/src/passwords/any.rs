@@ -5,6 +5,9 @@ use crate::passwords::{Outcome, Passwords};
 use crate::stored::{Stored, locked};
 use crate::ticket::Ticket;
 
+/// Work that takes about a millisecond.
+const UNNOTICED: u64 = 2 << 20;
+
 impl Passwords {
     /// [`Passwords::verify`] for programs that hash whatever somebody types: of a password that the
     /// policy refuses ([`Limits::admit_password`](crate::policy::Limits::admit_password)), they
@@ -31,8 +34,9 @@ impl Passwords {
     ///
     /// # Errors
     /// Those of [`Passwords::verify`], about the stand-in instead of a password that the policy
-    /// refuses. Such a password is *over limit* if the scheme of the string takes longer for it
-    /// than [`Limits::max_work`](crate::policy::Limits) allows, which is decided at once.
+    /// refuses; and at once those about the password itself if the scheme of the string takes more
+    /// time for it than for the longest one that the policy takes. sha-crypt does; with the others,
+    /// only passwords of 32 KiB or more do.
     pub fn verify_any(
         &self,
         account: impl AsRef<[u8]>,
@@ -43,32 +47,36 @@ impl Passwords {
         let (password, account) = (password.as_ref(), account.as_ref());
         let started = match self.admit(password) {
             Ok(()) => self.begin(account, password, stored),
-            Err(_) => self.begin_any(account, password, stand_in.as_ref(), stored),
+            Err(refused) => {
+                let given = self.given(account, password, stand_in.as_ref(), stored);
+                let given = given.and_then(|given| given.ok_or(refused));
+                given.and_then(|given| self.begin(account, given, stored))
+            }
         };
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
 
-    /// Verifies a password that the policy refuses, or its stand-in.
-    fn begin_any(
+    /// A password that the policy refuses, or its stand-in: what the string of the account is
+    /// compared with; `None` for a password that would take too long.
+    fn given<'p>(
         &self,
         account: &[u8],
-        password: &[u8],
-        stand_in: &[u8],
+        password: &'p [u8],
+        stand_in: &'p [u8],
         stored: Option<&str>,
-    ) -> Result<Ticket<Outcome>, Error> {
+    ) -> Result<Option<&'p [u8]>, Error> {
         self.admit(stand_in)?;
-        let policy = self.table().policy();
         let text = stored.filter(|text| !locked(text));
         let hash = match text {
             Some(text) => Stored::parse(text)?.complete()?,
             None => self.inner.prepared.decoys().of(account).clone(),
         };
-        let cost = hash.foreign().map(|setting| policy.admit_cost(&**setting, password.len()));
-        let given = match cost {
-            Some(Ok(())) => password,
-            Some(Err(costly)) if text.is_some() => return Err(costly),
-            _ => stand_in,
-        };
-        self.begin(account, given, stored)
+        let Some(setting) = hash.foreign() else { return Ok(Some(stand_in)) };
+        let longest = self.table().policy().limits.max_password;
+        let most = setting.cost(longest).work.saturating_add(UNNOTICED);
+        Ok(match setting.cost(password.len()).work <= most {
+            true => Some(password),
+            false => text.is_none().then_some(stand_in),
+        })
     }
 }

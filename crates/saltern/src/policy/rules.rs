@@ -5,7 +5,6 @@ use saltern_yescrypt::{Hasher, Params};
 use super::Policy;
 use crate::cost_class::example;
 use crate::error::Error;
-use crate::foreign::Setting;
 use crate::invalid::Invalid;
 use crate::scheme::Scheme;
 use crate::stored::Hash;
@@ -186,14 +185,8 @@ impl Policy {
         if let Some(ours) = hash.ours() {
             ours.setting().params().check(&self.limits)?;
         }
-        let foreign = hash.foreign();
-        foreign.map_or(Ok(()), |setting| self.admit_cost(&**setting, self.limits.max_password))
-    }
-
-    /// Checks that a hash of another scheme costs no more than allowed for a password of this many
-    /// bytes.
-    pub(crate) fn admit_cost(&self, setting: &dyn Setting, password: usize) -> Result<(), Error> {
-        let (scheme, cost) = (setting.scheme(), setting.cost(password));
+        let Some(setting) = hash.foreign() else { return Ok(()) };
+        let cost = setting.cost(self.limits.max_password);
         let limits = [
             ("memory", cost.memory, self.limits.max_memory),
             ("work", cost.work, self.limits.max_work),
