@@ -107,20 +107,18 @@ class YescryptPasswordHasher(BasePasswordHasher):
         return bool(8 * len(salt) < self.salt_entropy)
 
     def harden_runtime(self, password: str, encoded: str) -> None:
-        """For a weaker string, takes the additional time that a new one would have taken."""
-        work = _work(encoded.split("$", 1)[1])
-        for _time in range(round(self._ours().work / work) - 1 if work else 0):
+        """For a weaker string, takes the additional time that a new one would have taken; for one
+        of another scheme, all of it."""
+        hash = encoded.split("$", 1)[1]
+        text = hash[len(_CRYPT) :] if hash.upper().startswith(_CRYPT) else hash
+        if text.startswith(("!", "*")):
+            return  # what is computed for a locked account costs as much as a new string
+        told = _told(text.partition("}")[2] if text.startswith(_OVER) else text)
+        if told is None:
+            hashed(self._ours(), password)
+            return
+        for _time in range(round(self._ours().work / told["work"]) - 1):
             self.verify(password, encoded)
-
-
-def _work(hash: str) -> int:
-    """The work of the yescrypt or scrypt hash in a string. 0 if there is none, and for a locked
-    account: what is computed for that costs as much as a new string."""
-    text = hash[len(_CRYPT) :] if hash.upper().startswith(_CRYPT) else hash
-    if text.startswith(_OVER):
-        text = text.partition("}")[2]
-    told = None if text.startswith(("!", "*")) else _told(text)
-    return int(told["work"]) if told else 0
 
 
 class HashablePasswordValidator:

@@ -124,21 +124,27 @@ def test_django(hashers):
 
 
 def test_django_hardens_the_time_of_weaker_strings(hashers, monkeypatch):
+    import saltern.django
+
     ours = hashers.get_hasher("yescrypt")
     cheap = type(ours)()
     cheap.cost = 3
-    weak = cheap.encode(PASSWORD, cheap.salt())
+    weak, new = (one.encode(PASSWORD, one.salt()) for one in (cheap, ours))
     verified = []
     monkeypatch.setattr(type(ours), "verify", lambda *call: verified.append(call) or False)
+    monkeypatch.setattr(saltern.django, "hashed", lambda *call: verified.append(call))
     ours.harden_runtime("no", weak)
     # Cost 5 takes four times as long as cost 3, of which one time is past.
     assert len(verified) == 3
     verified.clear()
-    ours.harden_runtime("no", ours.encode(PASSWORD, ours.salt()))
+    ours.harden_runtime("no", new)
     # What is computed for a locked account costs as much as a new string.
     for locked in "yescrypt$!", "yescrypt${CRYPT}!", "yescrypt$!{over=md5}":
         ours.harden_runtime("no", weak.replace("yescrypt$", locked))
     assert verified == []
+    ours.harden_runtime("no", "yescrypt$" + BcryptHasher(4).hash(PASSWORD))
+    assert len(verified) == 1
+    verified.clear()
     for before in "{CRYPT}", "{over=md5}", "{crypt}{over=$6$salt}":
         ours.harden_runtime("no", weak.replace("yescrypt$", "yescrypt$" + before))
         assert len(verified) == 3
