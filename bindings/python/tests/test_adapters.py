@@ -247,9 +247,16 @@ def test_django_refuses_strings_that_its_column_has_no_room_for(hashers, tmp_pat
         f'file = "key"\nfingerprint = "{fingerprint}"\nactive = true\n'
     )
     ours = type(hashers.get_hasher("yescrypt"))()
+    # Alike for users that there are and users that there are not.
+    encoded = hashers.make_password(PASSWORD)
     monkeypatch.setattr(type(ours), "policy", str(tmp_path / "saltern.toml"))
-    with pytest.raises(ImproperlyConfigured, match="the column for passwords 128"):
-        ours.encode(PASSWORD, ours.salt())
+    for use in (
+        lambda: ours.encode(PASSWORD, ours.salt()),
+        lambda: hashers.check_password("no", encoded),
+        lambda: hashers.check_password(PASSWORD, encoded),
+    ):
+        with pytest.raises(ImproperlyConfigured, match="the column for passwords 128"):
+            use()
     monkeypatch.setattr(type(ours), "max_length", 256)
     encoded = ours.encode(PASSWORD, ours.salt())
     assert len(encoded) > 128 and ours.verify(PASSWORD, encoded)
