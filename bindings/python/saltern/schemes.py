@@ -10,19 +10,32 @@ digest.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from contextlib import suppress
 
 from saltern._saltern import PasswordHasher, blake2b
 from saltern.exceptions import BadInputError, OverLimitError, VerifyMismatchError
 
-__all__ = ["MAX_PASSWORD", "adapted", "checked", "forms", "hashed", "is_ours", "matches", "of_cost"]
+__all__ = [
+    "MAX_PASSWORD",
+    "adapted",
+    "checked",
+    "forms",
+    "hashed",
+    "is_locked",
+    "is_ours",
+    "matches",
+    "of_cost",
+]
 
 #: Bytes of the longest password that crypt(3) takes.
 MAX_PASSWORD = 511
 
 _LOG = logging.getLogger("saltern")
 _SCHEMES = ["yescrypt", "scrypt", "escrypt"]
+#: MySQL's PASSWORD(), which looks locked.
+_MYSQL = re.compile(r"\*[0-9A-Fa-f]{40}")
 _TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=", "{over=")
 
 
@@ -54,6 +67,13 @@ def is_ours(hash: str | bytes) -> bool:
     hash = checked(hash)
     text = hash if isinstance(hash, str) else hash.decode("latin-1")
     return text.lstrip("!*").startswith(_TEXT)
+
+
+def is_locked(hash: str | bytes) -> bool:
+    """Whether this is the string of a locked account, whatever follows the marks (``!``, ``*``)."""
+    hash = checked(hash)
+    text = hash if isinstance(hash, str) else hash.decode("latin-1")
+    return text.startswith(("!", "*")) and not _MYSQL.fullmatch(text)
 
 
 def forms(password: str | bytes) -> tuple[bytes, ...]:

@@ -10,6 +10,7 @@ from base64 import b64encode
 import pwdlib
 import pytest
 from passlib.context import CryptContext
+from passlib.exc import PasswordSizeError
 from pwdlib.hashers.bcrypt import BcryptHasher
 
 import saltern
@@ -63,8 +64,12 @@ def test_pwdlib():
     # A key that is not there is no wrong password.
     with pytest.raises(saltern.UnavailableError):
         passwords.verify(PASSWORD, "{key=gone+0123456789abcdef}" + stored)
-    with pytest.raises(pwdlib.exceptions.UnknownHashError):
-        passwords.verify(PASSWORD, "tiger")
+    for unknown in "tiger", "*" + hashlib.sha1(b"tiger").hexdigest().upper():
+        with pytest.raises(pwdlib.exceptions.UnknownHashError):
+            passwords.verify(PASSWORD, unknown)
+    # Locked accounts: there is nothing to log in with, and that is no error.
+    for locked in "!", "*", "!!", "*LK*", b"!", "!" + old, "!" + stored, "!\xe9":
+        assert passwords.verify_and_update(PASSWORD, locked) == (False, None)
 
 
 def test_pwdlib_with_a_policy():
@@ -290,6 +295,11 @@ def test_what_somebody_types_is_no_error(hashers, stored, password):
         assert handler.verify(password, handler.hash(password))
         assert handler.verify(password, stored) is False
         assert handler.genhash(password, made) == made
+    else:
+        # The contract of passlib's handlers.
+        for use in handler.hash, lambda secret: handler.verify(secret, made):
+            with pytest.raises(PasswordSizeError):
+                use(password)
     # It is the string that is refused here, whatever the password.
     dear = stored.replace("$j75$", "$jET$")
     for one in "short", password[:4096]:
