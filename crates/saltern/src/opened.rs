@@ -36,6 +36,8 @@ impl OpenedPolicy {
         policy.check()?;
         let mut notes = Vec::new();
         let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
+        // One file may hold several of the keys.
+        notes.dedup();
         let active = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
         let mut params = policy.params;
         if let Some(rom) = active {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use saltern_pool::terms::{Class, Share};
 use saltern_pool::{Pool, PoolConfig, PoolStats, Terms};
 use saltern_wipe::Zeroizing;
-use saltern_yescrypt::{HashString, Hasher};
+use saltern_yescrypt::{HashString, Hasher, Setting};
 
 use crate::error::Error;
 use crate::foreign;
@@ -266,12 +266,38 @@ impl Passwords {
         password: impl AsRef<[u8]>,
         salt: impl AsRef<[u8]>,
     ) -> Ticket<String> {
-        let (pool, hasher) = (&self.inner.pool, self.inner.hasher());
-        let setting = match hasher.setting(salt) {
-            Ok(setting) => setting,
-            Err(error) => return Ticket::done(Err(error.into())),
-        };
-        let item = pool.hash_one_with_setting(hasher, password, setting.as_bytes(), self.terms());
+        match self.inner.hasher().setting(salt) {
+            Ok(setting) => self.hash_with_setting(password, setting),
+            Err(error) => Ticket::done(Err(error.into())),
+        }
+    }
+
+    /// [`Passwords::hash`] under a given setting: parameters and a salt, with the key and the ROMs
+    /// that it names. It may be of any scheme of the crate `saltern-yescrypt`, and is not compared
+    /// with the policy's parameters, only with its limits. [`Prepared::hasher`] makes settings.
+    ///
+    /// ```
+    /// use saltern::{Passwords, Policy, policy::Setting};
+    /// let passwords = Passwords::new(Policy::default())?;
+    /// let setting = Setting::parse("$y$j75$LdJMENpBABJJ3hIHjB1Bi.")?;
+    /// let stored = passwords.hash_with_setting("pleaseletmein", setting).wait()?;
+    /// assert_eq!(stored, "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4");
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Passwords::hash`]; *bad input* for a salt that is not UTF-8; *over limit* for a
+    /// cost above the limits; *unavailable* for a key or a ROM that the policy does not have.
+    pub fn hash_with_setting(
+        &self,
+        password: impl AsRef<[u8]>,
+        setting: Setting,
+    ) -> Ticket<String> {
+        if str::from_utf8(setting.as_bytes()).is_err() {
+            return Ticket::done(Err(Error::malformed("setting", "UTF-8")));
+        }
+        let (inner, terms) = (&self.inner, self.terms());
+        let item = inner.pool.hash_one_with_setting(inner.hasher(), password, setting, terms);
         let text = |hash: HashString| String::from_utf8_lossy(hash.as_bytes()).into_owned();
         Ticket::then(item, move |hash| Ticket::done(hash.map(text)))
     }
