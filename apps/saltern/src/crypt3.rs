@@ -51,28 +51,12 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
 
 /// Notes on a new string under this setting: why crypt(3) on a plain Linux cannot verify it. A key
 /// that the string does not name is passed separately, since the string does not show it.
-pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<String> {
-    let found = match Setting::parse(setting) {
-        Ok(setting) => {
-            let mut found = obstacles(&setting);
-            if unnamed_key && setting.key_id().is_none() {
-                found.push("it is encrypted with a key".to_owned());
-            }
-            found
-        }
-        // It cannot be hashed either.
-        Err(_) => Vec::new(),
-    };
-    let mut notes: Vec<String> = found.into_iter().map(note).collect();
-    notes.extend(notes_of_password(password));
-    notes
-}
-
-/// The notes that are due to the password.
-pub(crate) fn notes_of_password(password: &[u8]) -> Vec<String> {
-    password_refused_by_crypt(password).into_iter().map(note).collect()
-}
-
-fn note(reason: impl std::fmt::Display) -> String {
-    format!("crypt(3) of a plain Linux cannot verify this string: {reason}")
+pub(crate) fn notes(setting: &Setting, unnamed_key: bool, password: &[u8]) -> Vec<String> {
+    let mut found = obstacles(setting);
+    if unnamed_key && setting.key_id().is_none() {
+        found.push("it is encrypted with a key".to_owned());
+    }
+    found.extend(password_refused_by_crypt(password).map(str::to_owned));
+    let note = |reason| format!("crypt(3) of a plain Linux cannot verify this string: {reason}");
+    found.into_iter().map(note).collect()
 }

@@ -12,46 +12,48 @@ mod request;
 
 use std::fs::File;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use saltern::Passwords;
 use saltern::table::{Lines, Piece};
-use saltern_pool::PoolConfig;
+use saltern::{Passwords, Policy};
 use saltern_wipe::{Zeroize, Zeroizing};
-use saltern_yescrypt::{HashString, Setting, hazmat::Level};
+use saltern_yescrypt::hazmat::Level;
 use serde_json::value::RawValue;
 
 use self::answers::Answers;
 use self::input::WipedReader;
 use self::pending::{Answer, Pending};
 use self::request::Request;
-use crate::compute::Many;
-use crate::crypt3;
+use crate::new_form::NewForm;
 use crate::number::number;
 use crate::output::warn;
 use crate::password::EMPTY;
-use crate::protection::Protection;
+use crate::site::{Origin, Site};
 use crate::streams;
+use crate::verdict::{Assumed, Verdict};
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
 const QUEUE: usize = 1024;
 
 /// The most items that may wait in the pool: as many again have been taken from the queue, and one
 /// more is being submitted.
-pub(crate) const WAITING: usize = 2 * QUEUE + 2;
+const WAITING: usize = 2 * QUEUE + 2;
 
 /// Longest line, several times what the longest password takes in hexadecimal or with escapes.
 const MAX_LINE: usize = 64 << 10;
+
+/// The least memory, in MiB: a policy's pool must have that much for the cheapest hash.
+const LEAST_MEMORY: u32 = 3;
 
 /// Options for many passwords at once.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Many at once")]
 pub(crate) struct JsonlArgs {
     /// Read one JSON object per line of standard input and answer each with one, in order
-    #[arg(long)]
+    #[cfg_attr(unix, arg(long, conflicts_with_all = ["stdin", "password_fd"]))]
+    #[cfg_attr(not(unix), arg(long, conflicts_with = "stdin"))]
     pub(crate) jsonl: bool,
 
     /// Answer each line as soon as its answer is ready, in any order; `line` and `id` identify it
@@ -77,65 +79,41 @@ pub(crate) struct JsonlArgs {
         requires = "jsonl",
         conflicts_with = "policy",
         default_value_t = 2048,
-        value_parser = number(0..=u32::MAX)
+        value_parser = number(LEAST_MEMORY..=u32::MAX)
     )]
     memory: u32,
 }
 
 impl JsonlArgs {
-    /// The requested threads and memory.
-    pub(crate) fn pool(&self, level: Option<Level>) -> PoolConfig {
-        let mut config = PoolConfig::default();
-        config.threads = self.threads.map_or(config.threads, usize::from);
-        config.memory = u64::from(self.memory) << 20;
-        config.level = level.unwrap_or(config.level);
-        config.max_waiting = WAITING;
-        config
+    /// Opens a policy, for many passwords if that is requested, or else for one after the other.
+    pub(crate) fn open(
+        &self,
+        mut policy: Policy,
+        origin: Origin,
+        level: Option<Level>,
+    ) -> anyhow::Result<Site> {
+        if !self.jsonl {
+            return Site::one(policy, origin, level);
+        }
+        if origin == Origin::Options {
+            let pool = &mut policy.pool;
+            pool.threads = self.threads.map_or(pool.threads, usize::from);
+            pool.memory = u64::from(self.memory) << 20;
+        }
+        Site::many(policy, origin, level, WAITING)
     }
 }
 
 /// What to do with each line.
 pub(crate) enum Task {
-    /// Hash under the line's own setting, or else under a new one.
-    Hash {
-        computer: Arc<Many>,
-        allow_empty: bool,
-        /// The keys and ROMs.
-        protection: Protection,
-    },
-    /// Compare with the hash of the line.
+    /// Hash under a new setting, or without the policy of a file under the line's own.
+    Hash { form: NewForm, allow_empty: bool },
+    /// Compare with the string of the line.
     Verify {
-        computer: Arc<Many>,
-        /// The string, or what is wrong with it, if that is known without computing.
-        stored: fn(&str) -> Result<HashString, String>,
-        /// Other possible causes of a mismatch, if something is assumed about strings.
-        notes: Notes,
+        /// Whether to compute the updates of outdated strings.
+        updates: bool,
+        assumed: Assumed,
     },
-    /// Hash under a policy.
-    New { passwords: Passwords, allow_empty: bool },
-    /// Compare under a policy.
-    Login {
-        passwords: Passwords,
-        /// What is wrong with a string that no password can match.
-        obstacle: fn(&str) -> Option<String>,
-    },
-}
-
-/// Notes for the user about an answer to this string.
-type Notes = Box<dyn Fn(&HashString) -> Vec<String> + Send>;
-
-impl Task {
-    /// The computing parts, which must be kept until all tickets have been processed.
-    fn computers(&self) -> (Option<Arc<Many>>, Option<Passwords>) {
-        match self {
-            Task::Hash { computer, .. } | Task::Verify { computer, .. } => {
-                (Some(computer.clone()), None)
-            }
-            Task::New { passwords, .. } | Task::Login { passwords, .. } => {
-                (None, Some(passwords.clone()))
-            }
-        }
-    }
 }
 
 /// A line in progress.
@@ -158,14 +136,10 @@ enum Message {
 
 /// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines
 /// result in an error at the end.
-pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &JsonlArgs, site: Site, task: Task) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
-    let (computer, passwords) = task.computers();
-    warn(computer.as_ref().and_then(|computer| computer.pool.note()));
-    // Damage that no hash has read yet is reported, too.
-    let _watch = computer.as_ref().map(|computer| computer.watch());
-    let mut reader = Reader::new(task, args.deadline)?;
-    let answers = Answers::new(args.unordered);
+    let answers = Answers::new(args.unordered, site.origin);
+    let mut reader = Reader::new(&site, task, args.deadline)?;
     let (give, take) = channel::<Reader>();
     let read = move || take.recv().map(|reader| reader.read(&sender));
     // It is not joined: when output fails, the program ends without waiting for more input.
@@ -178,9 +152,10 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
         // One line after the other where the system allows no further thread.
         Err(_) => answers.run_here(|| reader.next()),
     };
-    warn(passwords.as_ref().map(Passwords::damaged_roms).unwrap_or_default());
+    // Damage that no hash has read is reported, too.
+    warn(site.passwords()?.damaged_roms());
     // Dropped only after all tickets have been processed.
-    drop((computer, passwords));
+    drop(site);
     let tally = tally?;
     if tally.errors > 0 {
         bail!("{} of {} lines have errors", tally.errors, tally.lines);
@@ -190,6 +165,8 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
 
 /// Reads lines and submits their requests.
 struct Reader {
+    passwords: Passwords,
+    origin: Origin,
     task: Task,
     deadline: Option<Duration>,
     lines: Lines<WipedReader<File>>,
@@ -199,12 +176,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(task: Task, deadline: Option<u64>) -> anyhow::Result<Self> {
+    fn new(site: &Site, task: Task, deadline: Option<u64>) -> anyhow::Result<Self> {
         let stdin = streams::stdin().context("cannot read standard input")?;
         let lines = Lines::new(WipedReader::new(stdin), MAX_LINE);
         let text = Zeroizing::new(Vec::with_capacity(MAX_LINE + 1));
         let deadline = deadline.map(Duration::from_millis);
-        Ok(Reader { task, deadline, lines, text, any: false })
+        let (passwords, origin) = (site.passwords()?.clone(), site.origin);
+        Ok(Reader { passwords, origin, task, deadline, lines, text, any: false })
     }
 
     /// Ends with the input, or when nobody needs the answers any more.
@@ -278,72 +256,46 @@ impl Reader {
         due: Option<Instant>,
         notes: &mut Vec<String>,
     ) -> Result<Pending, String> {
-        let (hash, setting) = (request.hash.is_some(), request.setting.is_some());
+        let (hash, setting) = (request.hash.as_ref(), request.setting.as_ref());
         match &self.task {
-            Task::Hash { .. } if hash => {
+            Task::Hash { .. } if hash.is_some() && self.origin == Origin::Options => {
                 Err("`hash` is not allowed here: give `setting`, or neither".to_owned())
             }
-            Task::New { .. } if hash || setting => {
+            Task::Hash { .. }
+                if hash.is_some() || (setting.is_some() && self.origin == Origin::File) =>
+            {
                 Err("`hash` and `setting` are not allowed here".to_owned())
             }
-            Task::Verify { .. } | Task::Login { .. } if setting => {
-                Err("`setting` is not allowed here: give `hash`".to_owned())
-            }
-            Task::Verify { .. } | Task::Login { .. } if !hash => {
-                Err("`hash` is missing: the stored string".to_owned())
-            }
-            Task::Hash { allow_empty: false, .. } | Task::New { allow_empty: false, .. }
-                if request.password.is_empty() =>
-            {
+            Task::Hash { allow_empty: false, .. } if request.password.is_empty() => {
                 Err(EMPTY.to_owned())
             }
-            _ => self.compute(request, due, notes),
-        }
-    }
-
-    /// Submits the computation for a valid request.
-    fn compute(
-        &self,
-        request: &Request,
-        due: Option<Instant>,
-        notes: &mut Vec<String>,
-    ) -> Result<Pending, String> {
-        let password = &request.password;
-        let hash = request.hash.as_ref().map(|hash| hash.as_str()).unwrap_or_default();
-        match &self.task {
-            Task::Hash { computer, protection, .. } => {
-                let setting = match &request.setting {
-                    Some(text) => {
-                        let setting = Setting::parse(text.as_bytes()).map_err(|e| e.to_string())?;
-                        protection.check(&setting).map_err(|error| error.to_string())?;
-                        text.as_bytes().to_vec()
-                    }
-                    None => computer.new_setting()?.as_bytes().to_vec(),
-                };
-                *notes = crypt3::notes(&setting, protection.unnamed_key, password);
-                computer.hash(password, &setting, due).map(Pending::Hash)
+            Task::Hash { form, .. } => {
+                let setting = form.setting(setting.map(|text| text.as_bytes()));
+                let setting = setting.map_err(|error| format!("{error:#}"))?;
+                *notes = form.notes(&setting, &request.password);
+                let passwords = self.within(due);
+                Ok(Pending::Hash(passwords.hash_with_setting(&*request.password, setting)))
             }
-            Task::Verify { computer, stored, notes: told } => {
-                let stored = stored(hash)?;
-                notes.extend(told(&stored));
-                computer.verify(password, &stored, due).map(Pending::Verify)
+            Task::Verify { .. } if setting.is_some() => {
+                Err("`setting` is not allowed here: give `hash`".to_owned())
             }
-            Task::New { passwords, .. } => {
-                *notes = crypt3::notes_of_password(password);
-                Ok(Pending::New(timed(passwords, due).hash(&**password)))
-            }
-            Task::Login { passwords, obstacle } => {
-                if let Some(reason) = obstacle(hash) {
-                    return Err(reason);
+            Task::Verify { updates, assumed } => {
+                let hash = hash.ok_or("`hash` is missing: the stored string")?;
+                if let Some(known) = Verdict::known(hash, self.origin) {
+                    return Err(known.reason().to_owned());
                 }
-                Ok(Pending::Login(timed(passwords, due).verify("", &**password, Some(hash))))
+                *notes = assumed.notes(hash);
+                let passwords = self.within(due);
+                let passwords = if *updates { passwords } else { passwords.without_updates() };
+                Ok(Pending::Verify(passwords.verify("", &*request.password, Some(hash))))
             }
         }
     }
-}
 
-/// `passwords` for one call that has to be answered by then.
-fn timed(passwords: &Passwords, due: Option<Instant>) -> Passwords {
-    let left = |due: Instant| due.saturating_duration_since(Instant::now());
-    due.map_or_else(|| passwords.clone(), |due| passwords.within(left(due)))
+    /// Passwords for one call that has to be answered by then.
+    fn within(&self, due: Option<Instant>) -> Passwords {
+        let left = |due: Instant| due.saturating_duration_since(Instant::now());
+        let within = |due| self.passwords.within(left(due));
+        due.map_or_else(|| self.passwords.clone(), within)
+    }
 }

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use saltern::policy::{Key, KeySource, key_set};
-use saltern_yescrypt::keys::{KeyId, KeySet};
-
-use crate::output::warn;
+use saltern::Policy;
+use saltern::policy::{Key, KeySource};
+use saltern_yescrypt::keys::KeyId;
 
 /// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
@@ -21,14 +20,14 @@ pub(crate) struct KeyArgs {
     /// fingerprint after it, as in 2026+00ff1122334455aa, a file with another key is refused.
     /// Strings carry the fingerprint too, so a different key under the same name causes an error,
     /// never a mismatch. To verify, give all the keys that are needed.
-    #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser())]
+    #[arg(long = "key", value_name = "NAME=FILE", conflicts_with = "policy", value_parser = NamedFile::parser())]
     named: Vec<NamedFile>,
 
     /// Assume that strings without a key name are encrypted with the key in this file
     ///
     /// This cannot be checked: if they are not encrypted, or are encrypted with another key, no
     /// password matches.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
     assume_unnamed_key: Option<PathBuf>,
 }
 
@@ -67,8 +66,8 @@ impl KeyArgs {
         self.assume_unnamed_key.is_some()
     }
 
-    /// The given keys as in a policy, with the key of this name active.
-    pub(crate) fn keys(&self, active: Option<KeyId>) -> anyhow::Result<Vec<Key>> {
+    /// The given keys, with the key of this name active.
+    fn keys(&self, active: Option<KeyId>) -> anyhow::Result<Vec<Key>> {
         let mut keys: Vec<Key> = Vec::new();
         for NamedFile { id, path } in &self.named {
             let is = |other: &KeyId| other.as_str() == id.as_str();
@@ -79,33 +78,23 @@ impl KeyArgs {
         Ok(keys)
     }
 
-    /// The key for strings that name none, as in a policy.
-    pub(crate) fn unnamed(&self) -> Option<KeySource> {
-        self.assume_unnamed_key.clone().map(KeySource::File)
+    /// Adds the keys to a policy, to verify with.
+    pub(crate) fn add_to(&self, policy: &mut Policy, active: Option<KeyId>) -> anyhow::Result<()> {
+        policy.keys = self.keys(active)?;
+        policy.assume_unnamed_key = self.assume_unnamed_key.clone().map(KeySource::File);
+        Ok(())
     }
 
-    /// The keys to verify with.
-    pub(crate) fn read(&self) -> anyhow::Result<KeySet> {
-        self.read_active(None)
-    }
-
-    fn read_active(&self, active: Option<KeyId>) -> anyhow::Result<KeySet> {
-        let (mut notes, unnamed) = (Vec::new(), self.unnamed());
-        let keys = key_set(&self.keys(active)?, unnamed.as_ref(), &mut notes);
-        warn(notes);
-        Ok(keys?)
-    }
-
-    /// The key for new strings: at most one. With `omit_ids`, strings do not name it.
-    pub(crate) fn read_for_new(&self, omit_ids: bool) -> anyhow::Result<KeySet> {
+    /// Adds the key for new strings: at most one. With `omit_ids`, strings do not name it.
+    pub(crate) fn add_new_to(&self, policy: &mut Policy, omit_ids: bool) -> anyhow::Result<()> {
         match (&self.named[..], &self.assume_unnamed_key) {
-            ([], _) => self.read(),
-            ([one], None) if omit_ids => {
-                let mut keys = self.read()?;
-                keys.assume_unnamed(keys.key(&one.id)?.clone());
-                Ok(keys)
+            ([], _) => self.add_to(policy, None),
+            ([one], None) => {
+                self.add_to(policy, Some(one.id).filter(|_| !omit_ids))?;
+                let unnamed = Some(KeySource::File(one.path.clone()));
+                policy.assume_unnamed_key = unnamed.filter(|_| omit_ids);
+                Ok(())
             }
-            ([one], None) => self.read_active(Some(one.id)),
             _ => bail!("a new string can have only one key: give --key once"),
         }
     }

@@ -1,8 +1,10 @@
 //! Limits on the cost of a hash, and the instruction set, for every subcommand that hashes.
 
 use anyhow::anyhow;
+use saltern::Policy;
+use saltern::policy::Scheme;
 use saltern_yescrypt::{
-    Error, Limit, Limits,
+    Error, Limit, Limits, Params,
     hazmat::Level,
     params::{FlavorPolicy, Syntax},
 };
@@ -11,6 +13,9 @@ use crate::number::number;
 
 /// Longest password with `--beyond-crypt3`, in bytes.
 const WIDE_PASSWORD: usize = 4096;
+
+/// The least that a hash costs.
+const CHEAPEST: Params = Params::yescrypt(4, 8);
 
 /// The library's limits, so that neither makes a string that the other refuses.
 const SERVER: Limits = Limits::server();
@@ -23,6 +28,7 @@ pub(crate) struct LimitArgs {
     #[arg(
         long,
         value_name = "MIB",
+        conflicts_with = "policy",
         default_value_t = (SERVER.max_memory >> 20) as u32,
         value_parser = number(0..=u32::MAX)
     )]
@@ -32,13 +38,14 @@ pub(crate) struct LimitArgs {
     #[arg(
         long,
         value_name = "GIB",
+        conflicts_with = "policy",
         default_value_t = (SERVER.max_work >> 30) as u32,
         value_parser = number(0..=u32::MAX)
     )]
     max_work: u32,
 
     /// Accept what crypt(3) refuses: any flavour, salt and p, longer strings and passwords
-    #[arg(long)]
+    #[arg(long, conflicts_with = "policy")]
     beyond_crypt3: bool,
 
     #[command(flatten)]
@@ -46,16 +53,25 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// The limits on a hash: those of the library, unless more is requested.
-    pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::server();
+    /// A policy with these limits, those of the library unless more is requested, for all strings
+    /// of yescrypt and scrypt. It says nothing of new ones: their settings are given.
+    ///
+    /// # Errors
+    ///
+    /// If no string is within the limits.
+    pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
+        let mut policy = Policy::default();
+        policy.schemes = vec![Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt];
+        (policy.params, policy.floor) = (CHEAPEST, CHEAPEST);
+        let limits = &mut policy.limits;
         limits.max_memory = u64::from(self.max_memory) << 20;
         limits.max_work = u64::from(self.max_work) << 30;
         if self.beyond_crypt3 {
             (limits.syntax, limits.flavors) = (Syntax::Wide, FlavorPolicy::Any);
             (limits.max_p, limits.max_password) = (u32::MAX, WIDE_PASSWORD);
         }
-        limits
+        policy.params.check(limits).map_err(explain)?;
+        Ok(policy)
     }
 
     /// The requested level, if any.

@@ -5,15 +5,15 @@
 
 // To change … open …
 //     a subcommand                          cmd/<name>.rs, and its line in cmd.rs and below
-//     options of limits                     limits.rs
-//     passwords, keys, descriptors          password.rs, secret.rs; key.rs; descriptor.rs
+//     hashing under a policy or options     site.rs; verdict.rs; new_form.rs, protection.rs
+//     options of limits, keys, ROMs         limits.rs; key.rs; rom.rs
+//     passwords, descriptors                password.rs, secret.rs; descriptor.rs
 //     streams of stored strings; entries    table.rs; entries.rs
 //     lines of JSON                         jsonl.rs, jsonl/request.rs, jsonl/answers.rs
 //     the prompt; closed streams; Ctrl-C    terminal/unix.rs; streams.rs; interrupt.rs
 //     digests of files                      cmd/sum.rs and cmd/sum/
 
 mod cmd;
-mod compute;
 mod crypt3;
 mod descriptor;
 mod entries;
@@ -22,6 +22,7 @@ mod jsonl;
 mod key;
 mod limits;
 mod new_file;
+mod new_form;
 mod number;
 mod output;
 mod password;
@@ -30,9 +31,11 @@ mod progress;
 mod protection;
 mod rom;
 mod secret;
+mod site;
 mod streams;
 mod table;
 mod terminal;
+mod verdict;
 
 use std::env;
 use std::io;

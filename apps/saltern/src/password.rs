@@ -28,12 +28,12 @@ pub(crate) struct PasswordArgs {
     /// One line is read, byte by byte, so that a script can go on reading where the password ended.
     /// Only the final newline is removed: a carriage return, blanks and bytes above 127 are part of
     /// the password. Input that ends before the first byte is an error.
-    #[arg(long, short = 's', conflicts_with_all = ["password_fd", "jsonl"])]
+    #[arg(long, short = 's', conflicts_with = "password_fd")]
     stdin: bool,
 
     /// Read the password from this open file descriptor, in the same way
     #[cfg(unix)]
-    #[arg(long, short = 'P', value_name = "N", conflicts_with = "jsonl")]
+    #[arg(long, short = 'P', value_name = "N")]
     password_fd: Option<Descriptor>,
 }
 

@@ -7,11 +7,11 @@ use crate::key::KeyArgs;
 use crate::rom::NewRomArgs;
 
 /// What options ask for, beside the setting of a new string.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Protection {
     key: bool,
     /// One of the keys is for strings that name none.
-    pub(crate) unnamed_key: bool,
+    unnamed_key: bool,
     rom: bool,
 }
 

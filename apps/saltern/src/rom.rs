@@ -4,14 +4,15 @@ mod name;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
-use saltern_rom::{Access, Manifest, OpenRom, OpenRoms, RomHash};
+use saltern::Policy;
+use saltern::policy::{RomSource, SiteRom};
+use saltern_rom::{Access, Manifest, RomHash};
 use saltern_yescrypt::{
     Params,
-    rom::{NamedRom, Rom, RomMasks, RomReading, RomSet},
+    rom::{NamedRom, RomId, RomMasks, RomReading},
 };
 
 pub(crate) use self::name::{RomName, SHM};
-use crate::output::warn;
 
 /// Options for hashing with ROMs.
 #[derive(clap::Args)]
@@ -22,7 +23,7 @@ pub(crate) struct RomArgs {
     ///
     /// The manifest must be beside the image, where `saltern rom` puts it. Strings name the ROM
     /// that they need; for those that do not, see --assume-unnamed-rom.
-    #[arg(long = "rom", value_name = "ROM", value_parser = RomName::parser())]
+    #[arg(long = "rom", value_name = "ROM", conflicts_with = "policy", value_parser = RomName::parser())]
     roms: Vec<RomName>,
 
     /// The hash that the ROM must have; one for each --rom, in the same order
@@ -35,7 +36,7 @@ pub(crate) struct RomArgs {
     ///
     /// crypt(3) with a ROM makes such strings, and so does --omit-ids. This cannot be checked: if
     /// they need another ROM of the same size, no password matches. --rom may name it as well.
-    #[arg(long, value_name = "ROM", value_parser = RomName::parser())]
+    #[arg(long, value_name = "ROM", conflicts_with = "policy", value_parser = RomName::parser())]
     assume_unnamed_rom: Option<RomName>,
 
     /// How an image in a file gets into memory
@@ -73,7 +74,7 @@ pub(crate) struct NewRomArgs {
     masks: Vec<Reads>,
 
     /// Do not put the ROM's id and the key's name before the string
-    #[arg(long, conflicts_with_all = ["masks", "setting"])]
+    #[arg(long, conflicts_with_all = ["masks", "setting", "policy"])]
     omit_ids: bool,
 }
 
@@ -96,19 +97,14 @@ pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
 }
 
 impl RomArgs {
-    /// Attach all of them until the end of the program.
-    pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
-        Ok(self.attach()?.0)
-    }
-
     /// Whether there is one for strings that name none.
     pub(crate) fn assumes_unnamed(&self) -> bool {
         self.assume_unnamed_rom.is_some()
     }
 
-    /// Those with `--rom` come first, in their order.
-    fn attach(&self) -> anyhow::Result<(OldRoms, Vec<(Rom, OpenRom)>)> {
-        let (mut set, mut open, mut all) = (RomSet::new(), OpenRoms::default(), Vec::new());
+    /// Adds them to a policy. Returns their manifests: those with `--rom` come first, in their
+    /// order.
+    pub(crate) fn add_to(&self, policy: &mut Policy) -> anyhow::Result<Vec<Manifest>> {
         let (given, expected) = (self.roms.len(), self.expected.len());
         ensure!(
             expected == 0 || expected == given,
@@ -116,19 +112,23 @@ impl RomArgs {
         );
         let assumed = self.assume_unnamed_rom.as_ref();
         let further = assumed.filter(|assumed| !self.roms.contains(assumed));
+        let mut manifests = Vec::new();
         for (at, name) in self.roms.iter().chain(further).enumerate() {
-            let expect = self.expected.get(at).copied();
-            let rom = OpenRom::open(name.image(), self.rom_access.access(), expect);
-            let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
-            let held = open.add(&rom)?;
+            let manifest = Manifest::read(name.image());
+            let manifest = manifest.with_context(|| format!("the ROM {name} is unavailable"))?;
+            let hash = self.expected.get(at).copied().unwrap_or(manifest.hash);
             if assumed == Some(name) {
-                set.assume_unnamed(held.clone());
+                policy.assume_unnamed_rom = Some(hash.id());
             }
-            set.attach(rom.manifest().id(), held.clone())?;
-            all.push((held, rom));
+            let (path, access) = (name.image().to_owned(), self.rom_access.access());
+            // Of a second copy of a ROM there is no need.
+            if policy.roms.iter().all(|rom| rom.id != hash.id()) {
+                let source = RomSource::Image { path, hash, access };
+                policy.roms.push(SiteRom { id: hash.id(), source, active: false });
+            }
+            manifests.push(manifest);
         }
-        warn(open.notes());
-        Ok((OldRoms { set, open }, all))
+        Ok(manifests)
     }
 }
 
@@ -144,22 +144,13 @@ impl AccessName {
     }
 }
 
-/// ROMs for verifying stored hashes.
-pub(crate) struct OldRoms {
-    /// All that are attached.
-    pub(crate) set: RomSet,
-    /// Where they are.
-    pub(crate) open: OpenRoms,
-}
-
-/// ROMs for making new hashes.
+/// How new strings use ROMs.
+#[derive(Default)]
 pub(crate) struct NewRoms {
-    /// All that are attached.
-    pub(crate) set: RomSet,
     /// The list of an extended string; empty for others.
-    pub(crate) list: Vec<NamedRom>,
-    /// Where they are.
-    pub(crate) open: OpenRoms,
+    pub(crate) named: Vec<NamedRom>,
+    /// The ROM that any other string names.
+    pub(crate) active: Option<RomId>,
 }
 
 impl NewRomArgs {
@@ -173,38 +164,29 @@ impl NewRomArgs {
         self.omit_ids
     }
 
-    /// Attach the ROMs and decide how hashes with these parameters use them; sets their NROM if
-    /// needed. Without parameters, the ROMs are for a setting that determines this itself.
-    pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
-        let (OldRoms { mut set, open }, all) = self.roms.attach()?;
-        let list = match params {
-            Some(params) => self.arrange(&all, &mut set, params)?,
-            None => Vec::new(),
-        };
-        Ok(NewRoms { set, list, open })
-    }
-
-    /// Returns the list for an extended string; otherwise sets NROM and the active ROM.
-    fn arrange(
+    /// Adds the ROMs to a policy and decides how hashes with these parameters use them; sets their
+    /// NROM if needed. Without parameters, the ROMs are for a setting that determines this itself.
+    pub(crate) fn add_to(
         &self,
-        all: &[(Rom, OpenRom)],
-        set: &mut RomSet,
-        params: &mut Params,
-    ) -> anyhow::Result<Vec<NamedRom>> {
-        let mut list = Vec::new();
-        let blocks = |rom: &OpenRom| blocks(rom.manifest(), params.r);
-        match (&all[..self.roms.roms.len()], &self.masks[..]) {
+        policy: &mut Policy,
+        params: Option<&mut Params>,
+    ) -> anyhow::Result<NewRoms> {
+        let manifests = self.roms.add_to(policy)?;
+        let (mut new, Some(params)) = (NewRoms::default(), params) else {
+            return Ok(NewRoms::default());
+        };
+        match (&manifests[..self.roms.roms.len()], &self.masks[..]) {
             // Only the assumed ROM, which the string does not name either.
             ([], _) => {
-                for (_, assumed) in all {
-                    params.nrom = blocks(assumed)?;
+                for assumed in &manifests {
+                    params.nrom = blocks(assumed, params.r)?;
                 }
             }
-            ([(held, one)], []) => {
-                params.nrom = blocks(one)?;
+            ([one], []) => {
+                params.nrom = blocks(one, params.r)?;
                 match self.omit_ids {
-                    true => set.assume_unnamed(held.clone()),
-                    false => set.activate(one.manifest().id())?,
+                    true => policy.assume_unnamed_rom = Some(one.id()),
+                    false => new.active = Some(one.id()),
                 }
             }
             (_, []) => {
@@ -217,14 +199,14 @@ impl NewRomArgs {
                     roms.len(),
                     masks.len()
                 );
-                for ((_, rom), &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
-                    let named = NamedRom::new(rom.manifest().id(), blocks(rom)?);
+                for (rom, &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
+                    let named = NamedRom::new(rom.id(), blocks(rom, params.r)?);
                     let reading = RomReading { masks, look_ahead, ..named.reading };
-                    list.push(NamedRom { reading, ..named });
+                    new.named.push(NamedRom { reading, ..named });
                 }
             }
         }
-        Ok(list)
+        Ok(new)
     }
 }
 

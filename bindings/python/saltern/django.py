@@ -19,10 +19,28 @@ from saltern.schemes import MAX_PASSWORD, adapted, forms, hashed, matches, of_co
 
 __all__ = ["HashablePasswordValidator", "YescryptPasswordHasher"]
 
+#: What may stand before a yescrypt string.
+_CRYPT, _OVER = "{CRYPT}", "{over="
+
 
 @functools.cache
-def _hasher(cost: int, policy: str | None) -> PasswordHasher:
-    return of_cost(cost) if policy is None else adapted(PasswordHasher.from_policy(policy))
+def _hasher(cost: int, policy: str | None, most: int | None) -> PasswordHasher:
+    hasher = of_cost(cost) if policy is None else adapted(PasswordHasher.from_policy(policy))
+    # Before anybody logs in: later it would be an error for some users only.
+    salt = BasePasswordHasher().salt()
+    _fitting(f"{YescryptPasswordHasher.algorithm}${hasher.hash('', salt=salt.encode())}", most)
+    return hasher
+
+
+def _fitting(encoded: str, most: int | None) -> str:
+    """The string, if the column has room for it."""
+    if most is not None and len(encoded) > most:
+        raise ImproperlyConfigured(
+            f"a string with the key and the ROM of this policy has {len(encoded)} characters, "
+            f"and the column for passwords {most}: make the column wider, and say so "
+            "in a subclass of this hasher (`max_length`)"
+        )
+    return encoded
 
 
 def _told(hash: str) -> dict[str, Any] | None:
@@ -50,18 +68,12 @@ class YescryptPasswordHasher(BasePasswordHasher):
     max_length: int | None = 128
 
     def _ours(self) -> PasswordHasher:
-        return _hasher(self.cost, self.policy)
+        return _hasher(self.cost, self.policy, self.max_length)
 
     def encode(self, password: str, salt: str) -> str:
         self._check_encode_args(password, salt)
         encoded = f"{self.algorithm}${hashed(self._ours(), password, salt.encode())}"
-        if self.max_length is not None and len(encoded) > self.max_length:
-            raise ImproperlyConfigured(
-                f"a string with the key and the ROM of this policy has {len(encoded)} characters, "
-                f"and the column for passwords {self.max_length}: make the column wider, and say so "
-                "in a subclass of this hasher (`max_length`)"
-            )
-        return encoded
+        return _fitting(encoded, self.max_length)
 
     def decode(self, encoded: str) -> dict[str, Any]:
         """The contents of the string; for wrapped and other schemes' strings only the scheme."""
@@ -104,9 +116,17 @@ class YescryptPasswordHasher(BasePasswordHasher):
         return bool(8 * len(salt) < self.salt_entropy)
 
     def harden_runtime(self, password: str, encoded: str) -> None:
-        """For a weaker string, takes the additional time that a new one would have taken."""
-        work = self.decode(encoded).get("work", 0)
-        for _time in range(round(self._ours().work / work) - 1 if work else 0):
+        """For a weaker string, takes the additional time that a new one would have taken; for one
+        of another scheme, all of it."""
+        hash = encoded.split("$", 1)[1]
+        text = hash[len(_CRYPT) :] if hash.upper().startswith(_CRYPT) else hash
+        if text.startswith(("!", "*")):
+            return  # what is computed for a locked account costs as much as a new string
+        told = _told(text.partition("}")[2] if text.startswith(_OVER) else text)
+        if told is None:
+            hashed(self._ours(), password)
+            return
+        for _time in range(round(self._ours().work / told["work"]) - 1):
             self.verify(password, encoded)
 
 

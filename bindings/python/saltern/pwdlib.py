@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from saltern._saltern import PasswordHasher
-from saltern.schemes import adapted, checked, hashed, is_ours, matches, of_cost
+from saltern.schemes import adapted, checked, hashed, is_locked, is_ours, matches, of_cost
 
 __all__ = ["YescryptHasher"]
 
@@ -28,8 +28,9 @@ class YescryptHasher:
 
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
-        """Whether this begins like a yescrypt or scrypt string, or is a wrapped hash."""
-        return is_ours(hash)
+        """Whether this begins like a yescrypt or scrypt string, or is a wrapped hash, or the string
+        of a locked account, of which no other hasher knows."""
+        return is_ours(hash) or is_locked(hash)
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
         """A new string."""

@@ -10,22 +10,32 @@ digest.
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable
 from contextlib import suppress
 
 from saltern._saltern import PasswordHasher, blake2b
-from saltern.exceptions import (
-    BadInputError,
-    OverLimitError,
-    VerifyMismatchError,
-)
+from saltern.exceptions import BadInputError, OverLimitError, VerifyMismatchError
 
-__all__ = ["MAX_PASSWORD", "adapted", "checked", "forms", "hashed", "is_ours", "matches", "of_cost"]
+__all__ = [
+    "MAX_PASSWORD",
+    "adapted",
+    "checked",
+    "forms",
+    "hashed",
+    "is_locked",
+    "is_ours",
+    "matches",
+    "of_cost",
+]
 
 #: Bytes of the longest password that crypt(3) takes.
 MAX_PASSWORD = 511
 
 _LOG = logging.getLogger("saltern")
 _SCHEMES = ["yescrypt", "scrypt", "escrypt"]
+#: MySQL's PASSWORD(), which looks locked.
+_MYSQL = re.compile(r"\*[0-9A-Fa-f]{40}")
 _TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=", "{over=")
 
 
@@ -59,6 +69,13 @@ def is_ours(hash: str | bytes) -> bool:
     return text.lstrip("!*").startswith(_TEXT)
 
 
+def is_locked(hash: str | bytes) -> bool:
+    """Whether this is the string of a locked account, whatever follows the marks (``!``, ``*``)."""
+    hash = checked(hash)
+    text = hash if isinstance(hash, str) else hash.decode("latin-1")
+    return text.startswith(("!", "*")) and not _MYSQL.fullmatch(text)
+
+
 def forms(password: str | bytes) -> tuple[bytes, ...]:
     """The forms of a password that a string may be of: itself; or, if crypt(3) does not take it,
     its digest and then itself.
@@ -78,8 +95,8 @@ def hashed(hasher: PasswordHasher, password: str | bytes, salt: bytes | None = N
     """A new string, of any password. It takes as long as `matches` takes to say no: Django hashes
     the password of an account that is not there."""
     first, *others = forms(password)
-    for other in others:
-        with suppress(VerifyMismatchError, BadInputError, OverLimitError):
+    for other in filter(hasher._takes, others):
+        with suppress(VerifyMismatchError):
             hasher.verify(None, other)
     return hasher.hash(first, salt=salt)
 
@@ -88,20 +105,21 @@ def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) ->
     """Whether the password matches."""
     hash = checked(hash)
     first, *others = forms(password)
-    if _matches(hasher, first, hash):
-        return True
-    for other in others:
-        # Another program may have made the string, under a policy that takes such passwords.
-        try:
-            return _matches(hasher, other, hash)
-        except (BadInputError, OverLimitError) as refusal:
-            if b"{over=" in (hash if isinstance(hash, bytes) else hash.encode("utf-8", "replace")):
-                _LOG.warning("a login to an account with a wrapped string was refused: %s", refusal)
-    return False
-
-
-def _matches(hasher: PasswordHasher, password: bytes, hash: str | bytes) -> bool:
+    if all(map(hasher._takes, others)):
+        # Under the wide syntax another program may have made the string of the password itself.
+        return any(_matches(hasher.verify, hash, form) for form in (first, *others))
+    [itself] = others
     try:
-        return hasher.verify(hash, password)
+        return _matches(hasher._verify_any, hash, itself, first)
+    except OverLimitError as refusal:
+        # If it is not the string that is refused, whatever the password:
+        _matches(hasher.verify, hash, first)
+        _LOG.warning("a login was refused: %s", refusal)
+        return False
+
+
+def _matches(verify: Callable[..., bool], *what: str | bytes) -> bool:
+    try:
+        return verify(*what)
     except VerifyMismatchError:
         return False

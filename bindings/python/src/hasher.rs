@@ -337,6 +337,21 @@ impl PasswordHasher {
         self.policy.table().policy().limits.admit_password(password).is_ok()
     }
 
+    /// For the adapters: `verify` of a password that the policy may refuse. Then strings of
+    /// yescrypt and scrypt are compared with the stand-in, and those of other schemes with it.
+    #[pyo3(signature = (hash, password, stand_in))]
+    fn _verify_any(
+        &self,
+        py: Python<'_>,
+        hash: &Bound<'_, PyAny>,
+        password: &Bound<'_, PyAny>,
+        stand_in: &[u8],
+    ) -> PyResult<bool> {
+        let login = Login::new(Some(hash), password, None)?;
+        let passwords = self.passwords(py)?.without_updates();
+        matched(py, &wait(py, login.start_any(py, &passwords, stand_in)?)?)
+    }
+
     /// For `AsyncPasswordHasher`.
     #[pyo3(signature = (password, salt, deadline))]
     fn _start_hash(

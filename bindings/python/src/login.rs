@@ -39,11 +39,24 @@ impl<'a> Login<'a> {
     /// Submits it. Text that is not a stored string is refused here, with a hint if the arguments
     /// seem to be in the wrong order.
     pub(crate) fn start(&self, py: Python<'_>, passwords: &Passwords) -> PyResult<Ticket<Outcome>> {
-        if let Some(hash) = &self.hash {
-            refuse(py, hash, self.password.as_bytes())?;
-        }
+        self.check(py)?;
         let account = self.account.as_ref().map_or(&[][..], Bytes::as_bytes);
         Ok(passwords.verify(account, self.password.as_bytes(), self.hash.as_deref()))
+    }
+
+    /// Submits it, with what stands in for a password that the policy refuses.
+    pub(crate) fn start_any(
+        &self,
+        py: Python<'_>,
+        passwords: &Passwords,
+        stand_in: &[u8],
+    ) -> PyResult<Ticket<Outcome>> {
+        self.check(py)?;
+        Ok(passwords.verify_any("", self.password.as_bytes(), stand_in, self.hash.as_deref()))
+    }
+
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.hash.as_ref().map_or(Ok(()), |hash| refuse(py, hash, self.password.as_bytes()))
     }
 }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
+from base64 import b64encode
 
 import pwdlib
 import pytest
 from passlib.context import CryptContext
+from passlib.exc import PasswordSizeError
 from pwdlib.hashers.bcrypt import BcryptHasher
 
 import saltern
@@ -61,8 +64,12 @@ def test_pwdlib():
     # A key that is not there is no wrong password.
     with pytest.raises(saltern.UnavailableError):
         passwords.verify(PASSWORD, "{key=gone+0123456789abcdef}" + stored)
-    with pytest.raises(pwdlib.exceptions.UnknownHashError):
-        passwords.verify(PASSWORD, "tiger")
+    for unknown in "tiger", "*" + hashlib.sha1(b"tiger").hexdigest().upper():
+        with pytest.raises(pwdlib.exceptions.UnknownHashError):
+            passwords.verify(PASSWORD, unknown)
+    # Locked accounts: there is nothing to log in with, and that is no error.
+    for locked in "!", "*", "!!", "*LK*", b"!", "!" + old, "!" + stored, "!\xe9":
+        assert passwords.verify_and_update(PASSWORD, locked) == (False, None)
 
 
 def test_pwdlib_with_a_policy():
@@ -122,18 +129,31 @@ def test_django(hashers):
 
 
 def test_django_hardens_the_time_of_weaker_strings(hashers, monkeypatch):
+    import saltern.django
+
     ours = hashers.get_hasher("yescrypt")
     cheap = type(ours)()
     cheap.cost = 3
-    weak = cheap.encode(PASSWORD, cheap.salt())
+    weak, new = (one.encode(PASSWORD, one.salt()) for one in (cheap, ours))
     verified = []
     monkeypatch.setattr(type(ours), "verify", lambda *call: verified.append(call) or False)
+    monkeypatch.setattr(saltern.django, "hashed", lambda *call: verified.append(call))
     ours.harden_runtime("no", weak)
     # Cost 5 takes four times as long as cost 3, of which one time is past.
     assert len(verified) == 3
     verified.clear()
-    ours.harden_runtime("no", ours.encode(PASSWORD, ours.salt()))
+    ours.harden_runtime("no", new)
+    # What is computed for a locked account costs as much as a new string.
+    for locked in "yescrypt$!", "yescrypt${CRYPT}!", "yescrypt$!{over=md5}":
+        ours.harden_runtime("no", weak.replace("yescrypt$", locked))
     assert verified == []
+    ours.harden_runtime("no", "yescrypt$" + BcryptHasher(4).hash(PASSWORD))
+    assert len(verified) == 1
+    verified.clear()
+    for before in "{CRYPT}", "{over=md5}", "{crypt}{over=$6$salt}":
+        ours.harden_runtime("no", weak.replace("yescrypt$", "yescrypt$" + before))
+        assert len(verified) == 3
+        verified.clear()
 
 
 def test_types(repository, tmp_path):
@@ -232,14 +252,27 @@ def test_django_refuses_strings_that_its_column_has_no_room_for(hashers, tmp_pat
         f'file = "key"\nfingerprint = "{fingerprint}"\nactive = true\n'
     )
     ours = type(hashers.get_hasher("yescrypt"))()
+    # Alike for users that there are and users that there are not.
+    encoded = hashers.make_password(PASSWORD)
     monkeypatch.setattr(type(ours), "policy", str(tmp_path / "saltern.toml"))
-    with pytest.raises(ImproperlyConfigured, match="the column for passwords 128"):
-        ours.encode(PASSWORD, ours.salt())
+    for use in (
+        lambda: ours.encode(PASSWORD, ours.salt()),
+        lambda: hashers.check_password("no", encoded),
+        lambda: hashers.check_password(PASSWORD, encoded),
+    ):
+        with pytest.raises(ImproperlyConfigured, match="the column for passwords 128"):
+            use()
     monkeypatch.setattr(type(ours), "max_length", 256)
     encoded = ours.encode(PASSWORD, ours.salt())
     assert len(encoded) > 128 and ours.verify(PASSWORD, encoded)
 
 
+LONG = """schemes = ["yescrypt", "pbkdf2", "hex", "sha-crypt"]
+[params]
+cost = 1
+[limits]
+password = {}
+"""
 UNUSUAL = ["x" * 512, "ä" * 300, "a\0b", PASSWORD + "\0", "abc\ud800", "x" * (1 << 20), b"a\0b\xff"]
 
 
@@ -262,6 +295,11 @@ def test_what_somebody_types_is_no_error(hashers, stored, password):
         assert handler.verify(password, handler.hash(password))
         assert handler.verify(password, stored) is False
         assert handler.genhash(password, made) == made
+    else:
+        # The contract of passlib's handlers.
+        for use in handler.hash, lambda secret: handler.verify(secret, made):
+            with pytest.raises(PasswordSizeError):
+                use(password)
     # It is the string that is refused here, whatever the password.
     dear = stored.replace("$j75$", "$jET$")
     for one in "short", password[:4096]:
@@ -270,29 +308,39 @@ def test_what_somebody_types_is_no_error(hashers, stored, password):
                 verify(one, dear)
 
 
-def test_a_wrong_password_of_any_kind_costs_one_hash(hasher, stored):
+def test_a_wrong_password_of_any_kind_costs_as_much_with_every_account(stored):
+    """One hash; two for a password that crypt(3) does not take, if the policy takes it: its digest
+    is another form of it."""
     asked = []
 
     class Counting:
+        def __init__(self, hasher):
+            self.hasher, self._takes = hasher, hasher._takes
+
         def verify(self, *call):
             asked.append(call)
-            return hasher.verify(*call)
+            return self.hasher.verify(*call)
+
+        def _verify_any(self, *call):
+            asked.append(call)
+            return self.hasher._verify_any(*call)
 
         def hash(self, password, salt):
-            return hasher.hash(password, salt=salt)
+            asked.append(("new", password))
+            return self.hasher.hash(password, salt=salt)
 
-    for password in "x" * 512, "a\0b":
-        assert saltern.schemes.matches(Counting(), password, stored) is False
-        computed, refused = asked
-        asked.clear()
-        # The digest; the other form is refused before anything is computed.
-        assert len(computed[1]) == 64 and refused[1] == password.encode()
-        with pytest.raises((saltern.OverLimitError, saltern.BadInputError)):
-            hasher.verify(*refused)
-        # As much as Django does for an account that is not there.
-        assert saltern.schemes.hashed(Counting(), password).startswith("$y$")
-        assert [call[0] for call in asked] == [None]
-        asked.clear()
+    for limit, hashes in (511, 1), (4096, 2):
+        counting = Counting(saltern.PasswordHasher.from_policy_text(LONG.format(limit)))
+        wrapped = counting.hasher.wrap(hashlib.md5(b"another").hexdigest())
+        for password in "x" * 512, "x" * 4000:
+            for account in stored, wrapped:
+                assert saltern.schemes.matches(counting, password, account) is False
+                assert len(asked) == hashes
+                asked.clear()
+            # As many as Django computes for an account that is not there.
+            assert saltern.schemes.hashed(counting, password).startswith("$y$")
+            assert len(asked) == hashes and asked[-1][0] == "new"
+            asked.clear()
 
 
 def test_strings_of_programs_that_take_long_passwords():
@@ -309,20 +357,38 @@ def test_strings_of_programs_that_take_long_passwords():
 
 
 @pytest.mark.parametrize("limit", [511, 4096])
-def test_wrapped_strings_of_long_passwords(limit, caplog):
+@pytest.mark.parametrize("password", ["x" * 600, "ä" * 5000, "a\0b"], ids=["600", "10000", "zero"])
+def test_strings_of_passwords_that_the_policy_refuses(limit, password, caplog):
+    """Another program took them, so the adapters do, wrapped or not."""
+    hasher = saltern.PasswordHasher.from_policy_text(LONG.format(limit))
+    old = [
+        hashlib.md5(password.encode()).hexdigest(),
+        "pbkdf2_sha256$9$salt$"
+        + b64encode(hashlib.pbkdf2_hmac("sha256", password.encode(), b"salt", 9)).decode(),
+    ]
+    ours = saltern.pwdlib.YescryptHasher(hasher=hasher)
+    for stored in [*old, *map(hasher.wrap, old)]:
+        assert ours.verify(password, stored) is True
+        assert ours.verify(password + "x", stored) is False
+        assert ours.check_needs_rehash(stored)
+        assert ours.verify(password, "!" + stored) is False
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("limit", [511, 1024])
+def test_strings_that_take_time_for_each_byte_of_a_password(limit, caplog):
     """As docs/python.md has it: they match once the policy takes such passwords; until then, the
     log tells the operator."""
-    text = f"schemes = ['yescrypt', 'pbkdf2']\n[params]\ncost = 1\n[limits]\npassword = {limit}\n"
-    hasher = saltern.PasswordHasher.from_policy_text(text)
+    hasher = saltern.PasswordHasher.from_policy_text(LONG.format(limit))
     password = "x" * 600
-    old = CryptContext(["django_pbkdf2_sha256"], django_pbkdf2_sha256__rounds=100).hash(password)
-    wrapped = hasher.wrap(old)
-    assert wrapped.startswith("{over=pbkdf2_sha256$")
+    made = CryptContext(["sha512_crypt"], sha512_crypt__rounds=1000).hash(password)
     ours = saltern.pwdlib.YescryptHasher(hasher=hasher)
-    assert ours.verify(password, wrapped) is (limit == 4096)
-    assert ("above the limit of 511" in caplog.text) is (limit != 4096)
-    assert password not in caplog.text and wrapped not in caplog.text
-    assert ours.verify(password + "x", wrapped) is False
+    for stored in made, hasher.wrap(made):
+        caplog.clear()
+        assert ours.verify("x" * 511, stored) is False and not caplog.text
+        assert ours.verify(password, stored) is (limit == 1024)
+        assert ("above the limit of 511" in caplog.text) is (limit != 1024)
+        assert password not in caplog.text and made not in caplog.text
 
 
 def test_policies_that_refuse_what_crypt_takes():

@@ -105,7 +105,7 @@ def test_django_does_not_tell_who_is_there(django_site: Site, password: str) -> 
 
 @pytest.mark.parametrize("password", WRONG.values(), ids=WRONG)
 def test_fastapi_does_not_tell_who_is_there(fastapi_site: Site, password: str) -> None:
-    users = ["known", "unknown", "locked"]
+    users = ["known", "unknown", "locked", "closed"]
     # As above, of argon2-cffi.
     users += [] if "\ud800" in password else ["older"]
     assert alike(users, lambda user: fastapi_site.json("/login", user, password))[0] == 401

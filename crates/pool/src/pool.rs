@@ -156,13 +156,13 @@ impl Pool {
     ) -> Result<BatchTicket<HashString>, Error> {
         self.submit(terms, || {
             let item = |(password, setting): (P, S)| {
-                self.under_text(hasher, password.as_ref(), setting.as_ref())
+                self.under_setting(hasher, password.as_ref(), Setting::parse(setting)?, Ok)
             };
             items.into_iter().map(item).collect()
         })
     }
 
-    /// [`Pool::hash_with_settings`] for one password.
+    /// [`Pool::hash_with_settings`] for one password, under a setting that has been parsed.
     ///
     /// # Errors
     /// Those of the whole call; those of the item are in its result.
@@ -170,10 +170,10 @@ impl Pool {
         &self,
         hasher: &Arc<Hasher>,
         password: impl AsRef<[u8]>,
-        setting: impl AsRef<[u8]>,
+        setting: Setting,
         terms: Terms,
     ) -> Result<OneTicket<HashString>, Error> {
-        self.submit(terms, || vec![self.under_text(hasher, password.as_ref(), setting.as_ref())])
+        self.submit(terms, || vec![self.under_setting(hasher, password.as_ref(), setting, Ok)])
     }
 
     /// Verifies passwords against stored strings with any parameters, like [`Hasher::verify`].
@@ -347,16 +347,6 @@ impl Pool {
             move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, fixed(&hash)?)?);
         let (password, finish) = (copy(password), Box::new(finish));
         Ok(Prepared { shape, password, salt, needs_rom_check: None, finish })
-    }
-
-    /// Prepares a hash under a setting that is given as text.
-    fn under_text(
-        &self,
-        hasher: &Arc<Hasher>,
-        password: &[u8],
-        text: &[u8],
-    ) -> Result<Prepared<HashString>, Error> {
-        self.under_setting(hasher, password, Setting::parse(text)?, Ok)
     }
 
     /// An item for a comparison with a stored string.

@@ -6,7 +6,7 @@ use saltern_pool::Error as PoolError;
 #[cfg(feature = "rom")]
 use saltern_rom::OpenRoms;
 use saltern_yescrypt::rom::{RomId, RomSet};
-use saltern_yescrypt::{Hasher, Params};
+use saltern_yescrypt::{Hasher, Limits, Params};
 
 use crate::error::Error;
 use crate::policy::{Policy, RomSource, SiteRom, key_set};
@@ -19,6 +19,9 @@ pub(crate) struct OpenedPolicy {
     pub(crate) policy: Policy,
     /// With the keys, and with the ROMs if they were attached.
     pub(crate) hasher: Arc<Hasher>,
+    /// The same for what wrapped strings are made of: a digest is no password, and is longer than
+    /// some policies allow for those.
+    pub(crate) over_digests: Arc<Hasher>,
     pub(crate) target: NewHashForm,
     /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
@@ -33,6 +36,8 @@ impl OpenedPolicy {
         policy.check()?;
         let mut notes = Vec::new();
         let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
+        // One file may hold several of the keys.
+        notes.dedup();
         let active = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
         let mut params = policy.params;
         if let Some(rom) = active {
@@ -53,6 +58,7 @@ impl OpenedPolicy {
         let hasher = Arc::new(hasher.with_keys(keys));
         Ok(OpenedPolicy {
             policy: policy.clone(),
+            over_digests: over_digests(&hasher),
             hasher,
             target,
             #[cfg(feature = "rom")]
@@ -76,6 +82,7 @@ impl OpenedPolicy {
             }
         }
         opened.hasher = Arc::new(Arc::unwrap_or_clone(opened.hasher).with_roms(set));
+        opened.over_digests = over_digests(&opened.hasher);
         #[cfg(feature = "rom")]
         opened.notes.extend_from_slice(opened.roms.notes());
         // Anything refused now would be refused at every login.
@@ -176,6 +183,12 @@ impl OpenedPolicy {
         };
         Ok(Some(hash.with_ours(&ours)))
     }
+}
+
+fn over_digests(hasher: &Hasher) -> Arc<Hasher> {
+    let mut limits = hasher.limits().clone();
+    limits.max_password = limits.max_password.max(Limits::server().max_password);
+    Arc::new(hasher.clone().with_limits(limits))
 }
 
 fn named(id: RomId) -> String {

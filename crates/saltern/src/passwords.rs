@@ -2,13 +2,15 @@
 
 // Size: the interface of a login is one type, and everything it promises is documented with it.
 
+mod any;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::terms::{Class, Share};
 use saltern_pool::{Pool, PoolConfig, PoolStats, Terms};
 use saltern_wipe::Zeroizing;
-use saltern_yescrypt::{HashString, Hasher};
+use saltern_yescrypt::{HashString, Hasher, Setting};
 
 use crate::error::Error;
 use crate::foreign;
@@ -268,12 +270,38 @@ impl Passwords {
         password: impl AsRef<[u8]>,
         salt: impl AsRef<[u8]>,
     ) -> Ticket<String> {
-        let (pool, hasher) = (&self.inner.pool, self.inner.hasher());
-        let setting = match hasher.setting(salt) {
-            Ok(setting) => setting,
-            Err(error) => return Ticket::done(Err(error.into())),
-        };
-        let item = pool.hash_one_with_setting(hasher, password, setting.as_bytes(), self.terms());
+        match self.inner.hasher().setting(salt) {
+            Ok(setting) => self.hash_with_setting(password, setting),
+            Err(error) => Ticket::done(Err(error.into())),
+        }
+    }
+
+    /// [`Passwords::hash`] under a given setting: parameters and a salt, with the key and the ROMs
+    /// that it names. It may be of any scheme of the crate `saltern-yescrypt`, and is not compared
+    /// with the policy's parameters, only with its limits. [`Prepared::hasher`] makes settings.
+    ///
+    /// ```
+    /// use saltern::{Passwords, Policy, policy::Setting};
+    /// let passwords = Passwords::new(Policy::default())?;
+    /// let setting = Setting::parse("$y$j75$LdJMENpBABJJ3hIHjB1Bi.")?;
+    /// let stored = passwords.hash_with_setting("pleaseletmein", setting).wait()?;
+    /// assert_eq!(stored, "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4");
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Passwords::hash`]; *bad input* for a salt that is not UTF-8; *over limit* for a
+    /// cost above the limits; *unavailable* for a key or a ROM that the policy does not have.
+    pub fn hash_with_setting(
+        &self,
+        password: impl AsRef<[u8]>,
+        setting: Setting,
+    ) -> Ticket<String> {
+        if str::from_utf8(setting.as_bytes()).is_err() {
+            return Ticket::done(Err(Error::malformed("setting", "UTF-8")));
+        }
+        let (inner, terms) = (&self.inner, self.terms());
+        let item = inner.pool.hash_one_with_setting(inner.hasher(), password, setting, terms);
         let text = |hash: HashString| String::from_utf8_lossy(hash.as_bytes()).into_owned();
         Ticket::then(item, move |hash| Ticket::done(hash.map(text)))
     }
@@ -304,11 +332,7 @@ impl Passwords {
         stored: Option<&str>,
     ) -> Ticket<Outcome> {
         let (password, account) = (password.as_ref(), account.as_ref());
-        let started = self.admit(password).and_then(|()| match stored {
-            None => self.pretend(account, password, Outcome::Mismatch),
-            Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
-            Some(text) => self.check(account, password, text),
-        });
+        let started = self.admit(password).and_then(|()| self.begin(account, password, stored));
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
 
@@ -337,7 +361,8 @@ impl Passwords {
             return Err(Error::malformed("string to be wrapped", expected));
         }
         let before = before.to_owned();
-        let item = inner.pool.hash_one(inner.hasher(), &foreign.digest, self.terms());
+        let hasher = &inner.prepared.opened().over_digests;
+        let item = inner.pool.hash_one(hasher, &foreign.digest, self.terms());
         Ok(Ticket::then(item, move |ours| {
             Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
         }))
@@ -356,6 +381,20 @@ impl Passwords {
         Ok(self.table().policy().limits.admit_password(password)?)
     }
 
+    /// Verifies a password that the policy admits.
+    fn begin(
+        &self,
+        account: &[u8],
+        password: &[u8],
+        stored: Option<&str>,
+    ) -> Result<Ticket<Outcome>, Error> {
+        match stored {
+            None => self.pretend(account, password, Outcome::Mismatch),
+            Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
+            Some(text) => self.check(account, password, text),
+        }
+    }
+
     /// Verifies a password against the string of an account that is not locked.
     fn check(&self, account: &[u8], password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
         let remembered = self.inner.prepared.remembered();
@@ -367,8 +406,8 @@ impl Passwords {
             let outcome = Outcome::Match { outdated, update: None, remembered: true };
             return Ok(Ticket::done(Ok(outcome)));
         }
-        let Stored { before, hash, .. } = Stored::parse(text)?;
-        let hash = hash.ok_or(Error::malformed("stored string", "a hash"))?;
+        let stored = Stored::parse(text)?;
+        let (before, hash) = (stored.before, stored.complete()?);
         self.table().policy().admit(&hash)?;
         let terms = self.terms();
         let matched = Matched {
@@ -425,7 +464,8 @@ impl Passwords {
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {
-                        let item = inner.pool.verify_one(inner.hasher(), &*digest, &outer, terms);
+                        let hasher = &inner.prepared.opened().over_digests;
+                        let item = inner.pool.verify_one(hasher, &*digest, &outer, terms);
                         Ticket::then(item, then)
                     }
                     Err(error) => then(Err(error)),

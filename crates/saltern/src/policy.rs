@@ -87,15 +87,15 @@ pub use saltern_pool::terms::Share;
 pub use saltern_rom::{Access, RomHash};
 use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::rom::{Rom, RomId};
-pub use saltern_yescrypt::{Limits, Params};
+pub use saltern_yescrypt::{Limits, Params, Setting};
 
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::file::read_text;
 #[cfg(feature = "file")]
 pub(crate) use self::key_file::content;
-pub(crate) use self::key_file::read_key;
-pub use self::key_file::{Secret, fingerprint_path, key_set, loose};
+pub use self::key_file::{Secret, fingerprint_path, loose};
+pub(crate) use self::key_file::{key_set, read_key};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use saltern_pool::{Pool, PoolConfig};
+use saltern_yescrypt::Hasher;
 
 use crate::decoy::Decoys;
 use crate::error::Error;
@@ -128,6 +129,22 @@ impl Prepared {
             config.sources = opened.roms.sources();
         }
         config
+    }
+
+    /// The hasher of new strings, with the policy's parameters, limits, keys and ROMs. Copies of it
+    /// make settings of other parameters or with other ROMs, for
+    /// [`Passwords::hash_with_setting`](crate::Passwords::hash_with_setting).
+    ///
+    /// ```
+    /// use saltern::{Passwords, Policy, Prepared, policy::Params};
+    /// let prepared = Prepared::new(Policy::default())?;
+    /// let hasher = prepared.hasher().clone().with_params(Params::scrypt_from_cost(6)?);
+    /// assert!(hasher.random_setting()?.as_bytes().starts_with(b"$7$B"));
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    #[must_use]
+    pub fn hasher(&self) -> &Hasher {
+        &self.opened().hasher
     }
 
     pub(crate) fn opened(&self) -> &OpenedPolicy {

@@ -36,8 +36,8 @@ pub enum Scheme {
     Hex,
     /// `libcrypt`: `$1$`, `$gy$`, `$sha1$`, `$md5`, `$3$`, DES and BSDi's DES, computed by the
     /// libcrypt of the machine (libxcrypt 4.4). DES uses only the first 8 bytes of a password; the
-    /// update after a match is a hash of the whole password that was given then. Feature
-    /// `libcrypt`.
+    /// update after a match is a hash of the whole password that was given then. The others match
+    /// no password of more than 511 bytes, which libcrypt does not take. Feature `libcrypt`.
     Libcrypt,
 }
 

@@ -48,6 +48,13 @@ impl<'t> Stored<'t> {
     }
 }
 
+impl Stored<'_> {
+    /// The hash that a password is compared with.
+    pub(crate) fn complete(self) -> Result<Hash, Error> {
+        self.hash.ok_or(Error::malformed("stored string", "a hash"))
+    }
+}
+
 /// Whether it is that of a locked account, whatever follows the marks.
 pub(crate) fn locked(text: &str) -> bool {
     formats::is_locked(formats::split(text).0)

@@ -1,25 +1,24 @@
 //! `saltern hash`: a password in, one string out.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::{ArgGroup, ValueEnum};
-use saltern_yescrypt::{Hasher, Params, Setting};
+use saltern_yescrypt::{Params, Setting};
 
-use crate::compute::{Many, One};
-use crate::crypt3;
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::limits::{LimitArgs, explain};
+use crate::new_form::NewForm;
 use crate::number::number;
 use crate::output::{self, Output};
-use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
+use crate::password::{EMPTY, PasswordArgs, Prompt};
 use crate::policy;
 use crate::protection::Protection;
 use crate::rom::NewRomArgs;
+use crate::site::{Origin, Site};
 
 const EXAMPLES: &str = "\
 Costs of yescrypt, as crypt(3) counts them:
@@ -57,23 +56,6 @@ answered with its error and does not affect the others.
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
 
-/// Options whose values come from a policy.
-const NOT_WITH_POLICY: [&str; 13] = [
-    "cost",
-    "n",
-    "setting",
-    "scheme",
-    "named",
-    "assume_unnamed_key",
-    "roms",
-    "assume_unnamed_rom",
-    "masks",
-    "omit_ids",
-    "max_memory",
-    "max_work",
-    "beyond_crypt3",
-];
-
 /// The output of `-m help`, as of mkpasswd.
 const METHODS: &str = "\
 Available methods:
@@ -94,7 +76,7 @@ pub(crate) struct Args {
     how: SettingArgs,
 
     /// Hash with the cost, key and ROM of this site policy
-    #[arg(long, help_heading = "New string", value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
+    #[arg(long, help_heading = "New string", value_name = "FILE")]
     policy: Option<PathBuf>,
 
     #[command(flatten)]
@@ -123,11 +105,11 @@ pub(crate) struct Args {
 #[command(group = ArgGroup::new("kind").args(["cost", "n", "setting"]))]
 struct SettingArgs {
     /// Cost, on the scale of crypt(3) (default: 5 for yescrypt, 7 for scrypt)
-    #[arg(long, short = 'R', visible_alias = "rounds", value_parser = number(1..=11_u32))]
+    #[arg(long, short = 'R', visible_alias = "rounds", conflicts_with = "policy", value_parser = number(1..=11_u32))]
     cost: Option<u32>,
 
     /// Number of blocks, a power of two
-    #[arg(long, value_parser = number(0..=u64::MAX))]
+    #[arg(long, conflicts_with = "policy", value_parser = number(0..=u64::MAX))]
     n: Option<u64>,
 
     /// Size of a block in units of 128 bytes; with --n (default: 32)
@@ -143,7 +125,7 @@ struct SettingArgs {
     t: Option<u32>,
 
     /// Take parameters and salt from this string: a setting or a complete hash
-    #[arg(long, short = 'S', conflicts_with = "jsonl")]
+    #[arg(long, short = 'S', conflicts_with_all = ["jsonl", "policy"])]
     setting: Option<OsString>,
 
     /// Scheme of the new string; `help` lists them
@@ -152,7 +134,7 @@ struct SettingArgs {
         short = 'm',
         visible_alias = "method",
         default_value = "yescrypt",
-        conflicts_with = "setting"
+        conflicts_with_all = ["setting", "policy"]
     )]
     scheme: SchemeName,
 }
@@ -174,42 +156,68 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         output::print(METHODS)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(file) = &args.policy {
-        return args.hash_under(file);
-    }
-    let limits = args.limits.limits();
-    let mut params = args.how.params()?;
-    // Checked before a password is asked for, or a large ROM is attached: a hash that cannot be
-    // computed needs neither.
-    params.check(&limits).map_err(explain)?;
-    let protection = Protection::new(&args.key, &args.rom);
-    protection.check_scheme(args.how.scheme == SchemeName::Yescrypt)?;
-    if let Some(text) = &args.how.setting {
-        protection.check(&Setting::parse(text.as_encoded_bytes())?)?;
-    }
-    let new = args.how.setting.is_none();
-    let keys = if new { args.key.read_for_new(args.rom.omit_ids())? } else { args.key.read()? };
-    let roms = args.rom.load(new.then_some(&mut params))?;
-    let hasher = Hasher::new().with_limits(limits).with_params(params);
-    let hasher = hasher.with_keys(keys).with_roms(roms.set).with_named_roms(&roms.list);
-    let setting = args.how.setting(&hasher)?;
+    let (site, form) = args.site()?;
     if args.many.jsonl {
-        let pool = args.many.pool(args.limits.level()?);
-        let computer = Arc::new(Many::new(hasher, roms.open, pool)?);
-        let task = Task::Hash { computer, allow_empty: args.allow_empty, protection };
-        return jsonl::run(&args.many, task);
+        return jsonl::run(&args.many, site, Task::Hash { form, allow_empty: args.allow_empty });
     }
-    let computer = One::new(hasher, roms.open, &args.limits)?;
-    // The whole argument: crypt(3) also checks what follows the salt.
-    let whole = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
-    args.hash_one(computer, protection, whole.unwrap_or(setting.as_bytes()))
+    let setting = form.setting(args.how.text())?;
+    let password = args.password.read(Prompt::Twice)?;
+    ensure!(!password.is_empty() || args.allow_empty, EMPTY);
+    let notes = form.notes(&setting, &password);
+    let hash = site.passwords()?.hash_with_setting(&*password, setting).wait();
+    let hash = hash.map_err(|error| anyhow::Error::msg(site.origin.words(&error)))?;
+    // Dropped before writing, which may take long: no secret is left by then.
+    drop((site, form, password));
+    let mut output = Output::new();
+    output.line(hash)?;
+    output.flush()?;
+    output::note(&notes);
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// The policy of a file or of the options, and the form of new strings.
+    fn site(&self) -> anyhow::Result<(Site, NewForm)> {
+        let level = self.limits.level()?;
+        if let Some(file) = &self.policy {
+            let site = self.many.open(policy::read(file)?, Origin::File, level)?;
+            let form = NewForm::of_site(&site);
+            return Ok((site, form));
+        }
+        let mut policy = self.limits.policy()?;
+        let mut params = self.how.params()?;
+        // Checked before a password is asked for, or a large ROM is attached: a hash that cannot be
+        // computed needs neither.
+        params.check(&policy.limits).map_err(explain)?;
+        let protection = Protection::new(&self.key, &self.rom);
+        protection.check_scheme(self.how.scheme == SchemeName::Yescrypt)?;
+        let new = match self.how.text() {
+            Some(text) => {
+                protection.check(&Setting::parse(text)?)?;
+                self.key.add_to(&mut policy, None)?;
+                None
+            }
+            None => {
+                self.key.add_new_to(&mut policy, self.rom.omit_ids())?;
+                Some(&mut params)
+            }
+        };
+        let roms = self.rom.add_to(&mut policy, new)?;
+        let site = self.many.open(policy, Origin::Options, level)?;
+        let form = NewForm::of_options(&site, params, &roms, protection)?;
+        if self.how.setting.is_none() {
+            // Anything refused now would be refused for each password.
+            form.setting(None)?;
+        }
+        Ok((site, form))
+    }
 }
 
 impl SettingArgs {
     /// The parameters, from the setting if there is one.
     fn params(&self) -> anyhow::Result<Params> {
-        if let Some(text) = &self.setting {
-            return Ok(*Setting::parse(text.as_encoded_bytes())?.params());
+        if let Some(text) = self.text() {
+            return Ok(*Setting::parse(text)?.params());
         }
         let scrypt = self.scheme == SchemeName::Scrypt;
         let Some(n) = self.n else {
@@ -227,61 +235,8 @@ impl SettingArgs {
         Ok(params)
     }
 
-    /// A setting with a new salt, or the given one.
-    fn setting(&self, hasher: &Hasher) -> anyhow::Result<Setting> {
-        if let Some(text) = &self.setting {
-            return Ok(Setting::parse(text.as_encoded_bytes())?);
-        }
-        hasher.random_setting().map_err(explain)
+    /// The given setting: the whole argument, since crypt(3) also checks what follows the salt.
+    fn text(&self) -> Option<&[u8]> {
+        self.setting.as_ref().map(|text| text.as_encoded_bytes())
     }
-}
-
-impl Args {
-    /// Print the string of one password, with a note on standard error if crypt(3) on a plain Linux
-    /// cannot verify it.
-    fn hash_one(
-        &self,
-        computer: One,
-        protection: Protection,
-        setting: &[u8],
-    ) -> anyhow::Result<ExitCode> {
-        let password = self.read()?;
-        let hash = computer.hash(&password, setting)?;
-        let notes = crypt3::notes(setting, protection.unnamed_key, &password);
-        // Dropped before writing, which may take long: no secret is left by then.
-        drop((computer, password));
-        print(&hash, &notes)
-    }
-
-    /// Print the string of one password under the policy in a file.
-    fn hash_under(&self, file: &Path) -> anyhow::Result<ExitCode> {
-        if self.many.jsonl {
-            let passwords = policy::many(file, self.limits.level()?, jsonl::WAITING)?;
-            let task = Task::New { passwords, allow_empty: self.allow_empty };
-            return jsonl::run(&self.many, task);
-        }
-        let one = policy::One::read(file, self.limits.level()?)?;
-        let password = self.read()?;
-        let passwords = one.start()?;
-        let hash = passwords.hash(&*password).wait()?;
-        let notes = crypt3::notes(hash.as_bytes(), false, &password);
-        drop((passwords, one, password));
-        print(&hash, &notes)
-    }
-
-    fn read(&self) -> anyhow::Result<Password> {
-        let password = self.password.read(Prompt::Twice)?;
-        if password.is_empty() && !self.allow_empty {
-            bail!(EMPTY);
-        }
-        Ok(password)
-    }
-}
-
-fn print(hash: impl AsRef<[u8]>, notes: &[String]) -> anyhow::Result<ExitCode> {
-    let mut output = Output::new();
-    output.line(hash)?;
-    output.flush()?;
-    output::note(notes);
-    Ok(ExitCode::SUCCESS)
 }

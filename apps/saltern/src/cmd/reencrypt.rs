@@ -58,7 +58,7 @@ message says how many were written."
 #[command(group = ArgGroup::new("keys").args(["named", "policy"]).required(true))]
 pub(crate) struct Args {
     /// Policy of the site, such as saltern.toml; strings get its active key
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["named", "assume_unnamed_key"])]
+    #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
     #[command(flatten)]
@@ -96,7 +96,7 @@ impl Args {
             return policy::read(file);
         }
         let mut policy = Policy::default();
-        policy.keys = self.key.keys(self.to)?;
+        self.key.add_to(&mut policy, self.to)?;
         if let Some(to) = self.to {
             let key = policy.keys.iter_mut().find(|key| key.active);
             let key = key.with_context(|| format!("--key {to}=FILE is missing"))?;
@@ -108,7 +108,6 @@ impl Args {
                 key.name
             );
         }
-        policy.assume_unnamed_key = self.key.unnamed();
         Ok(policy)
     }
 }

@@ -12,7 +12,8 @@ use saltern_rom::update_file;
 use crate::new_file;
 use crate::output::Output;
 use crate::password::{EMPTY, PasswordArgs, Prompt};
-use crate::policy::{One, PolicyArgs};
+use crate::policy::PolicyArgs;
+use crate::site::{Origin, Site};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,12 +133,12 @@ fn add(new: &NewPassword, create: bool) -> anyhow::Result<()> {
 impl NewPassword {
     /// The string for the password that is asked for.
     fn hash(&self) -> anyhow::Result<String> {
-        let engine = One::of(self.policy.read()?)?;
+        let site = Site::one(self.policy.read()?, Origin::File, None)?;
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() {
             bail!(EMPTY.split_once(':').map_or(EMPTY, |(what, _)| what));
         }
-        Ok(engine.start()?.hash(&*password).wait()?)
+        Ok(site.passwords()?.hash(&*password).wait()?)
     }
 }
 

@@ -1,29 +1,23 @@
 //! `saltern verify`: whether a password matches a stored string, or which strings in a file.
 
-mod site;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::ArgGroup;
-use saltern::table::{Kind, identify};
-use saltern_rom::OpenRoms;
-use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme};
+use saltern::Passwords;
 use serde::Serialize;
 
-use crate::compute::{Many, One};
 use crate::entries::{Entry, EntryArgs, OF_A_FILE};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
-use crate::limits::{LimitArgs, explain};
+use crate::limits::LimitArgs;
 use crate::output::{self, Output};
 use crate::password::{Password, PasswordArgs, Prompt};
-use crate::policy::{self, Due};
+use crate::policy;
 use crate::rom::RomArgs;
-
-use self::site::Site;
+use crate::site::{Origin, Site};
+use crate::verdict::{Assumed, Verdict};
 
 const EXAMPLES: &str = "\
 A file is tried line by line. Lines that cannot be verified are
@@ -69,17 +63,6 @@ Exit status:
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
-/// Options whose values come from a policy.
-const NOT_WITH_POLICY: [&str; 7] = [
-    "named",
-    "assume_unnamed_key",
-    "roms",
-    "assume_unnamed_rom",
-    "max_memory",
-    "max_work",
-    "beyond_crypt3",
-];
-
 /// Check whether a password matches a stored string
 ///
 /// Without --stdin or --password-fd the program prompts for the password on the terminal. With a
@@ -93,7 +76,7 @@ pub(crate) struct Args {
     entries: EntryArgs,
 
     /// Verify with the schemes, limits, keys and ROMs of this site policy
-    #[arg(long, value_name = "FILE", help_heading = "Policy", conflicts_with_all = NOT_WITH_POLICY)]
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
     policy: Option<PathBuf>,
 
     /// If a string that matches is outdated, print the string to store instead
@@ -124,22 +107,7 @@ pub(crate) struct Args {
     limits: LimitArgs,
 }
 
-/// The outcome for one stored string.
-enum Outcome {
-    /// With the update that is due under a policy.
-    Match(Option<Due>),
-    Mismatch,
-    /// `!` or `*`: no password matches.
-    Locked,
-    /// The account has no password.
-    NoPassword,
-    /// Another scheme, or a string that is kept in another file.
-    Unsupported(String),
-    /// Malformed, over the limits, or unknown.
-    Error(String),
-}
-
-/// An outcome in the form of `--json`.
+/// A verdict in the form of `--json`.
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,248 +131,98 @@ struct Record<'a> {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if let (true, Some(file)) = (args.many.jsonl, &args.policy) {
-        let passwords = policy::many(file, args.limits.level()?, jsonl::WAITING)?;
-        let obstacle =
-            |stored: &str| site::settled(stored).map(|outcome| outcome.reason().to_owned());
-        let passwords = if args.update { passwords } else { passwords.without_updates() };
-        return jsonl::run(&args.many, Task::Login { passwords, obstacle });
-    }
+    let reads_stdin = args.entries.takes_stdin() && args.password.takes_stdin();
+    ensure!(!reads_stdin, "the strings and the password cannot both come from standard input");
+    let entries = if args.many.jsonl { Vec::new() } else { args.entries.read()? };
+    let site = args.site()?;
+    let assumed = Assumed::new(&args.key, &args.rom);
     if args.many.jsonl {
-        let pool = args.many.pool(args.limits.level()?);
-        let (hasher, roms) = hasher(&args)?;
-        let computer = Arc::new(Many::new(hasher, roms, pool)?);
-        let assumed = Assumed::of(&args);
-        let notes = Box::new(move |stored: &HashString| assumed.notes(stored));
-        let task = Task::Verify { computer, stored, notes };
-        return jsonl::run(&args.many, task);
+        return jsonl::run(&args.many, site, Task::Verify { updates: args.update, assumed });
     }
-    if args.entries.takes_stdin() && args.password.takes_stdin() {
-        bail!("the strings and the password cannot both come from standard input");
-    }
-    let entries = args.entries.read()?;
-    let mut verifier = Verifier::new(&args)?;
+    let mut verifier = Verifier { site, password: None };
     let mut output = Output::new();
     let mut tally = Tally::default();
     for entry in &entries {
-        let outcome = verifier.outcome(&args.password, entry)?;
-        tally.count(&outcome);
-        if let (Outcome::Mismatch, Ok(Ok(stored))) = (&outcome, entry.stored().map(known)) {
-            output::note(&Assumed::of(&args).notes(&stored));
+        let verdict = verifier.verdict(&args, entry)?;
+        tally.count(&verdict);
+        if let (Verdict::Mismatch, Ok(stored)) = (&verdict, entry.stored()) {
+            output::note(&assumed.notes(stored));
         }
-        args.show(entry, entry.scheme(), &outcome, &mut output)?;
+        args.show(entry, &verdict, &mut output)?;
         output.flush()?;
     }
     tally.exit_code(&entries)
 }
 
-/// The string to compute, or the outcome if it does not depend on the password.
-fn settle(entry: &Entry, limits: &Limits) -> Result<HashString, Outcome> {
-    let stored = known(entry.stored().map_err(Outcome::Error)?)?;
-    stored.setting().params().check(limits)?;
-    Ok(stored)
-}
-
-/// A complete hash of a scheme that is computed here.
-fn known(stored: &str) -> Result<HashString, Outcome> {
-    let unsupported = match identify(stored)? {
-        Kind::Ours(_, text) => return Ok(HashString::parse(text)?),
-        Kind::Locked => return Err(Outcome::Locked),
-        Kind::Empty => return Err(Outcome::NoPassword),
-        Kind::Shadowed => "the string is in the shadow file".to_owned(),
-        Kind::Foreign(known, _) if known.scheme.is_none() => {
-            format!("this program does not compute {known}")
-        }
-        Kind::Foreign(known, _) => format!("{known} can be verified only with --policy"),
-        Kind::Wrapped { .. } => "a wrapped hash can be verified only with --policy".to_owned(),
-        _ => "this can be verified only with --policy".to_owned(),
-    };
-    Err(Outcome::Unsupported(unsupported))
-}
-
-/// The parsed string, or in words why no password can be compared with it.
-fn stored(text: &str) -> Result<HashString, String> {
-    known(text).map_err(|outcome| outcome.reason().to_owned())
-}
-
-/// Assumptions about strings that nothing in them confirms.
-#[derive(Clone, Copy)]
-struct Assumed {
-    key: bool,
-    rom: bool,
-}
-
-impl Assumed {
-    fn of(args: &Args) -> Assumed {
-        Assumed { key: args.key.assumes_unnamed(), rom: args.rom.assumes_unnamed() }
-    }
-
-    /// Other possible causes of a mismatch with this string.
-    fn notes(self, stored: &HashString) -> Vec<String> {
-        let setting = stored.setting();
-        let plain = setting.scheme() == Scheme::Yescrypt;
-        let key = "the string names no key and was assumed to be encrypted with that of --assume-unnamed-key: \
-                   if it is plain, or of another key, no password matches";
-        let rom = "the string names no ROM and was assumed to need that of --assume-unnamed-rom: if it needs \
-                   another one of the same size, no password matches";
-        let unnamed_rom = setting.reads_rom() && !setting.names_rom();
-        let notes = [
-            (self.key && plain && setting.key_id().is_none()).then_some(key),
-            (self.rom && plain && unnamed_rom).then_some(rom),
-        ];
-        notes.into_iter().flatten().map(str::to_owned).collect()
-    }
-}
-
 /// The state for computing strings; the password is asked for when the first one must be computed.
 struct Verifier {
-    by: By,
+    site: Site,
     password: Option<Password>,
 }
 
-/// The engine that computes strings.
-enum By {
-    Options { computer: Box<One>, limits: Limits },
-    Policy(Box<Site>),
-}
-
 impl Verifier {
-    fn new(args: &Args) -> anyhow::Result<Verifier> {
-        let by = match &args.policy {
-            Some(file) => By::Policy(Box::new(Site::new(file, args.limits.level()?, args.update)?)),
-            None => {
-                let (hasher, roms) = hasher(args)?;
-                let computer = Box::new(One::new(hasher, roms, &args.limits)?);
-                By::Options { computer, limits: args.limits.limits() }
-            }
+    fn verdict(&mut self, args: &Args, entry: &Entry) -> anyhow::Result<Verdict> {
+        let origin = self.site.origin;
+        let stored = match entry.stored() {
+            Ok(stored) => stored,
+            Err(error) => return Ok(Verdict::Error(error)),
         };
-        Ok(Verifier { by, password: None })
-    }
-
-    fn outcome(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
-        match &mut self.by {
-            By::Options { computer, limits } => {
-                let stored = match settle(entry, limits) {
-                    Ok(stored) => stored,
-                    Err(outcome) => return Ok(outcome),
-                };
-                let password = asked(&mut self.password, source)?;
-                Ok(match computer.verify(password, &stored) {
-                    Ok(true) => Outcome::Match(None),
-                    Ok(false) => Outcome::Mismatch,
-                    Err(error) => Outcome::Error(error.to_string()),
-                })
-            }
-            By::Policy(site) => {
-                match entry.stored().map(|stored| (stored, site::settled(stored))) {
-                    Err(error) => Ok(Outcome::Error(error)),
-                    Ok((_, Some(outcome))) => Ok(outcome),
-                    Ok((stored, None)) => {
-                        site.verify(entry, stored, asked(&mut self.password, source)?)
-                    }
-                }
-            }
+        if let Some(verdict) = Verdict::known(stored, origin) {
+            return Ok(verdict);
         }
-    }
-}
-
-/// The password, asked for when it is first needed.
-fn asked<'p>(
-    password: &'p mut Option<Password>,
-    source: &PasswordArgs,
-) -> anyhow::Result<&'p Password> {
-    Ok(match password {
-        Some(password) => password,
-        None => password.insert(source.read(Prompt::Once)?),
-    })
-}
-
-fn hasher(args: &Args) -> anyhow::Result<(Hasher, OpenRoms)> {
-    let hasher = Hasher::new().with_limits(args.limits.limits()).with_keys(args.key.read()?);
-    let roms = args.rom.load()?;
-    Ok((hasher.with_roms(roms.set), roms.open))
-}
-
-impl From<saltern::Error> for Outcome {
-    fn from(error: saltern::Error) -> Outcome {
-        Outcome::Error(error.to_string())
-    }
-}
-
-impl From<Error> for Outcome {
-    fn from(error: Error) -> Outcome {
-        Outcome::Error(explain(error).to_string())
-    }
-}
-
-impl Outcome {
-    fn name(&self) -> &'static str {
-        match self {
-            Outcome::Match(_) => "match",
-            Outcome::Mismatch => "mismatch",
-            Outcome::Locked => "locked",
-            Outcome::NoPassword => "no-password",
-            Outcome::Unsupported(_) => "unsupported",
-            Outcome::Error(_) => "error",
-        }
-    }
-
-    fn matches(&self) -> Option<bool> {
-        match self {
-            Outcome::Match(_) => Some(true),
-            Outcome::Mismatch => Some(false),
-            _ => None,
-        }
-    }
-
-    /// Why there is no answer.
-    fn reason(&self) -> &str {
-        match self {
-            Outcome::Locked => "the account is locked, no password matches",
-            _ => self.detail().unwrap_or("the account has no password"),
-        }
-    }
-
-    fn due(&self) -> Option<&Due> {
-        if let Outcome::Match(due) = self { due.as_ref() } else { None }
-    }
-
-    fn detail(&self) -> Option<&str> {
-        match self {
-            Outcome::Unsupported(detail) | Outcome::Error(detail) => Some(detail),
-            _ => None,
-        }
+        let password = match &mut self.password {
+            Some(password) => password,
+            // Nobody is asked for a password that cannot be used.
+            None => match self.site.prepared().can_verify(stored) {
+                Err(error) => return Ok(Verdict::of(Err(error), origin)),
+                Ok(_) => self.password.insert(args.password.read(Prompt::Once)?),
+            },
+        };
+        let passwords = self.site.passwords()?;
+        let account = entry.user.as_deref().unwrap_or_default();
+        let verify = |passwords: &Passwords| passwords.verify(account, &**password, Some(stored));
+        let ticket = match args.update {
+            true => verify(passwords),
+            false => verify(&passwords.without_updates()),
+        };
+        Ok(Verdict::of(ticket.wait(), origin))
     }
 }
 
 impl Args {
-    fn show(
-        &self,
-        entry: &Entry,
-        scheme: Option<&'static str>,
-        outcome: &Outcome,
-        output: &mut Output,
-    ) -> anyhow::Result<()> {
+    /// The policy of a file or of the options.
+    fn site(&self) -> anyhow::Result<Site> {
+        let level = self.limits.level()?;
+        if let Some(file) = &self.policy {
+            return self.many.open(policy::read(file)?, Origin::File, level);
+        }
+        let mut policy = self.limits.policy()?;
+        self.key.add_to(&mut policy, None)?;
+        self.rom.add_to(&mut policy)?;
+        self.many.open(policy, Origin::Options, level)
+    }
+
+    fn show(&self, entry: &Entry, verdict: &Verdict, output: &mut Output) -> anyhow::Result<()> {
         if self.json {
             return output.json(&Record {
                 line: entry.line,
                 user: entry.user(),
-                scheme,
-                result: outcome.name(),
-                matches: outcome.matches(),
-                outdated: outcome.due().map_or(&[], |due| &due.reasons),
-                update: outcome.due().and_then(|due| due.new.as_deref()),
-                error: outcome.detail(),
+                scheme: entry.scheme(),
+                result: verdict.name(),
+                matches: verdict.matches(),
+                outdated: verdict.due().map_or(&[], |due| &due.reasons),
+                update: verdict.due().and_then(|due| due.new.as_deref()),
+                error: verdict.detail(),
             });
         }
         // A single string that cannot be verified ends in an error message, see `Tally::exit_code`.
-        if self.quiet || (entry.line.is_none() && outcome.matches().is_none()) {
+        if self.quiet || (entry.line.is_none() && verdict.matches().is_none()) {
             return Ok(());
         }
         let label = entry.label().map(|label| label + ": ").unwrap_or_default();
-        let detail = outcome.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
-        let Some(due) = outcome.due() else {
-            return output.line(format!("{label}{}{detail}", outcome.name()));
+        let detail = verdict.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
+        let Some(due) = verdict.due() else {
+            return output.line(format!("{label}{}{detail}", verdict.name()));
         };
         output.line(format!("{label}match, an update is due: {}", due.reasons.join(", ")))?;
         match &due.new {
@@ -414,7 +232,7 @@ impl Args {
     }
 }
 
-/// The number of outcomes of each kind, and the first reason for having none.
+/// The number of verdicts of each kind, and the first reason for having none.
 #[derive(Default)]
 struct Tally {
     matches: usize,
@@ -424,13 +242,13 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, outcome: &Outcome) {
-        match outcome.matches() {
+    fn count(&mut self, verdict: &Verdict) {
+        match verdict.matches() {
             Some(true) => self.matches += 1,
             Some(false) => self.mismatches += 1,
             None => {
-                self.errors += usize::from(matches!(outcome, Outcome::Error(_)));
-                self.reason.get_or_insert_with(|| outcome.reason().to_owned());
+                self.errors += usize::from(matches!(verdict, Verdict::Error(_)));
+                self.reason.get_or_insert_with(|| verdict.reason().to_owned());
             }
         }
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::policy;
+use crate::site::{Origin, Site};
 use crate::table::{self, LineArgs, lines_help};
 
 /// More lines than are in progress at once.
@@ -51,7 +52,8 @@ pub(crate) struct Args {
 
 /// Run the subcommand.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let passwords = policy::many(&args.policy, None, WAITING)?;
+    let site = Site::many(policy::read(&args.policy)?, Origin::File, None, WAITING)?;
+    let passwords = site.passwords()?;
     let report = args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
     Ok(table::end(&report, "wrapped", "not in need of wrapping"))
 }

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::pending::{Answer, TOO_LATE};
 use super::{Line, Message, QUEUE};
 use crate::output::Output;
+use crate::site::Origin;
 
 /// How long to wait for one line before checking the others.
 const POLL: Duration = Duration::from_millis(2);
@@ -52,13 +53,15 @@ pub(super) struct Answers {
     output: Output,
     waiting: VecDeque<Line>,
     unordered: bool,
+    origin: Origin,
     tally: Tally,
 }
 
 impl Answers {
-    pub(super) fn new(unordered: bool) -> Answers {
+    /// For lines that are computed under a policy of this origin.
+    pub(super) fn new(unordered: bool, origin: Origin) -> Answers {
         let (output, tally) = (Output::new(), Tally::default());
-        Answers { output, waiting: VecDeque::new(), unordered, tally }
+        Answers { output, waiting: VecDeque::new(), unordered, origin, tally }
     }
 
     /// Answer all lines.
@@ -124,7 +127,7 @@ impl Answers {
         let before = self.tally.lines;
         let mut later = VecDeque::new();
         while let Some(mut line) = self.waiting.pop_front() {
-            match line.answer(Duration::ZERO) {
+            match line.answer(Duration::ZERO, self.origin) {
                 Some(answer) => self.write(&line, answer)?,
                 None => {
                     later.push_back(line);
@@ -146,20 +149,16 @@ impl Answers {
         if let Some(line) = self.waiting.front_mut() {
             let left = line.due.map(|due| due.saturating_duration_since(Instant::now()));
             let time = left.unwrap_or(most).min(most);
-            if let Some(answer) = line.answer(time) {
+            if let Some(answer) = line.answer(time, self.origin) {
                 line.pending = Err(answer);
             }
         }
     }
 
     fn write(&mut self, line: &Line, answer: Result<Answer, String>) -> anyhow::Result<()> {
-        let (mut outdated, mut update, mut said) = (Vec::new(), None, Vec::new());
+        let (mut outdated, mut update) = (Vec::new(), None);
         let (hash, matches, error) = match answer {
             Ok(Answer::Hash(hash)) => (Some(hash), None, None),
-            Ok(Answer::New { hash, notes }) => {
-                said = notes;
-                (Some(hash), None, None)
-            }
             Ok(Answer::Match(due)) => {
                 (outdated, update) = due.map(|due| (due.reasons, due.new)).unwrap_or_default();
                 (None, Some(true), None)
@@ -171,10 +170,7 @@ impl Answers {
         self.tally.errors += u64::from(error.is_some());
         self.tally.mismatches += u64::from(matches == Some(false));
         let is_told = matches != Some(true) && error.is_none();
-        if is_told {
-            said.extend(line.notes.iter().cloned());
-        }
-        let notes = &said[..];
+        let notes = if is_told { &line.notes[..] } else { &[] };
         let id = line.id.as_deref();
         let line = line.number;
         self.output.json(&Record { line, id, hash, matches, outdated, update, notes, error })
@@ -183,16 +179,16 @@ impl Answers {
 
 impl Line {
     /// The answer if it is available within this time, or an error if it is too late.
-    fn answer(&mut self, time: Duration) -> Option<Result<Answer, String>> {
+    fn answer(&mut self, time: Duration, origin: Origin) -> Option<Result<Answer, String>> {
         let settled = Err(Err(String::new()));
         let pending = match std::mem::replace(&mut self.pending, settled) {
             Ok(pending) => pending,
             Err(answer) => return Some(answer),
         };
-        match pending.wait(time) {
+        match pending.wait(time, origin) {
             Ok(answer) => Some(answer),
             Err(pending) if self.due.is_some_and(|due| due <= Instant::now()) => {
-                Some(pending.known_now().unwrap_or_else(|| Err(TOO_LATE.to_owned())))
+                Some(pending.known_now(origin).unwrap_or_else(|| Err(TOO_LATE.to_owned())))
             }
             Err(pending) => {
                 self.pending = Ok(pending);
@@ -242,10 +238,10 @@ mod tests {
         let (end, ends) = mpsc::channel::<()>();
         let busy = passwords.run(move || ends.recv().is_ok());
         until(&|stats| stats.waiting == 0);
-        let pending = Ok(Pending::Login(ticket));
+        let pending = Ok(Pending::Verify(ticket));
         let due = Some(Instant::now());
         let mut line = Line { number: 1, id: None, notes: Vec::new(), due, pending };
-        let answer = line.answer(Duration::from_millis(10));
+        let answer = line.answer(Duration::from_millis(10), Origin::File);
         drop(end);
         assert_eq!(busy.wait(), Ok(false));
         let Some(Ok(Answer::Match(Some(due)))) = answer else { panic!("no match") };

@@ -43,6 +43,10 @@ FROM pg_class AS c, aclexplode(relacl)
 WHERE (c.oid = %(relation)s::oid
        OR c.oid IN (SELECT relid FROM pg_partition_tree(%(relation)s::oid)))
   AND privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
+UNION ALL
+SELECT 5, 'partition', c.oid::regclass::text, relowner::regrole::text
+FROM pg_class AS c JOIN pg_partition_tree(%(relation)s::oid) ON relid = c.oid
+WHERE relowner NOT IN (TABLE trusted)
 ORDER BY 1, 3, 4 LIMIT 1
 """
 """Who is trusted: this role; superusers, who can do anything; the owner of the database; and that
@@ -106,6 +110,12 @@ def refuse_strangers(
         raise Refused(
             f"{role} may add triggers to {name} while this job runs, which would run with its "
             f"rights and see every string: REVOKE TRIGGER ON {name} FROM {role}"
+        )
+    if kind == "partition":
+        raise Refused(
+            f"the partition {name} belongs to {role}, who may add triggers and constraints to it "
+            "while this job runs, which would run with its rights and see every string there: "
+            f"ALTER TABLE {name} OWNER TO the owner of the whole table"
         )
     if kind in ("TRIGGER", "REFERENCES"):
         what = "triggers" if kind == "TRIGGER" else "foreign keys with triggers"

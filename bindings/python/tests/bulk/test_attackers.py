@@ -215,6 +215,24 @@ def test_ledgers_that_others_can_change(
     refused(server, policies, bulk, mallory, expected)
 
 
+def test_a_partition_that_belongs_to_another(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory
+) -> None:
+    """Its owner may add triggers to it at any time, and needs no right on the whole table."""
+    fill(server, "users", [])
+    server.admin(
+        "CREATE TABLE parts (id bigint PRIMARY KEY, password_hash text) PARTITION BY RANGE (id);"
+        "CREATE TABLE part PARTITION OF parts DEFAULT; ALTER TABLE part OWNER TO mallory;"
+        "GRANT SELECT, UPDATE ON parts TO worker"
+    )
+    try:
+        ran = bulk("rekey", policies.file("b"), "--table", "parts")
+        assert ran.status == 2, ran.said
+        assert "the partition public.part belongs to mallory" in ran.said
+    finally:
+        server.admin("DROP TABLE parts")
+
+
 @pytest.mark.parametrize("case", CONTENTS)
 def test_ledgers_that_run_something(
     server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, case: str

@@ -23,6 +23,7 @@ passwords = PasswordHash([YescryptHasher(1), old])
 users = {
     "known": passwords.hash(PASSWORD),
     "locked": "!" + passwords.hash(PASSWORD),
+    "closed": "*",
     "older": old.hash(OLD_PASSWORD),
 }
 DUMMY = passwords.hash("nobody's")

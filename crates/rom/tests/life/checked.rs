@@ -12,7 +12,7 @@ use saltern_rom::{
 };
 use saltern_testing::damage::flip;
 use saltern_yescrypt::{
-    HashString, Hasher, Limits, Params, Workspace,
+    HashString, Hasher, Limits, Params, Setting, Workspace,
     hazmat::{Advance, Resumable},
     rom::{NamedRom, RomMasks, RomParams, RomReading, RomSet, RomUse},
 };
@@ -43,8 +43,8 @@ fn pool() -> Pool {
     Pool::new(config).unwrap()
 }
 
-fn hash(pool: &Pool, hasher: &Arc<Hasher>, setting: &[u8]) -> Result<HashString, Unanswered> {
-    pool.hash_one_with_setting(hasher, "right", setting, Terms::bulk())?.wait()
+fn hash(pool: &Pool, hasher: &Arc<Hasher>, setting: &Setting) -> Result<HashString, Unanswered> {
+    pool.hash_one_with_setting(hasher, "right", setting.clone(), Terms::bulk())?.wait()
 }
 
 fn verify(
@@ -77,7 +77,7 @@ fn checked_hashes_are_the_same_hashes() {
             let expected = memory.hash_with_setting(&mut workspace, b"right", setting.as_bytes());
             let expected = expected.unwrap();
             for hasher in [&memory, &file] {
-                assert_eq!(hash(&pool, hasher, setting.as_bytes()).unwrap(), expected, "{r} {p}");
+                assert_eq!(hash(&pool, hasher, &setting).unwrap(), expected, "{r} {p}");
                 assert_eq!(verify(&pool, hasher, "right", &expected), Ok(true));
                 assert_eq!(verify(&pool, hasher, "Right", &expected), Ok(false));
                 count += 1;
@@ -89,7 +89,7 @@ fn checked_hashes_are_the_same_hashes() {
             let listed = Arc::new(Hasher::clone(&memory).with_named_roms(&[named]));
             let Ok(setting) = listed.setting(b"salt") else { continue };
             let expected = listed.hash_with_setting(&mut workspace, b"right", setting.as_bytes());
-            let found = hash(&pool, &listed, setting.as_bytes());
+            let found = hash(&pool, &listed, &setting);
             assert_eq!(found.ok(), expected.ok(), "r = {r}, p = {p}");
         }
     }
@@ -107,7 +107,7 @@ fn a_damaged_rom_is_an_error_and_never_a_mismatch() {
     params.nrom = 256;
     let hasher = hasher(&memory, params);
     let setting = hasher.setting(b"salt").unwrap();
-    let stored = hash(&pool, &hasher, setting.as_bytes()).unwrap();
+    let stored = hash(&pool, &hasher, &setting).unwrap();
     // The first mismatch, with a good ROM, is one, and says nothing about the next.
     assert_eq!(verify(&pool, &hasher, "wrong", &stored), Ok(false));
     let (mut errors, mut answers, mut mismatches) = (0, 0, 0);
@@ -132,7 +132,7 @@ fn a_damaged_rom_is_an_error_and_never_a_mismatch() {
                 Err(other) => panic!("{other}"),
             }
         }
-        match hash(&pool, &hasher, setting.as_bytes()) {
+        match hash(&pool, &hasher, &setting) {
             Ok(hash) => assert_eq!(hash, stored, "chunk {chunk}"),
             Err(error) => assert!(matches!(error, Unanswered::RomUnavailable { .. }), "{error}"),
         }
@@ -150,7 +150,7 @@ fn a_damaged_rom_is_an_error_and_never_a_mismatch() {
         let refused = verify(&pool, &hasher, password, &stored);
         assert!(matches!(refused, Err(Unanswered::RomUnavailable { .. })), "{refused:?}");
     }
-    let refused = hash(&pool, &hasher, setting.as_bytes());
+    let refused = hash(&pool, &hasher, &setting);
     assert!(matches!(refused, Err(Unanswered::RomUnavailable { .. })), "{refused:?}");
 }
 

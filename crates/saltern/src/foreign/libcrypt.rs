@@ -33,6 +33,8 @@ type CryptRn =
 const SHA1_SALT: usize = 64;
 /// Bytes of the longest password that it takes.
 const PASSWORD: usize = 511;
+/// Bytes of a password that count in traditional DES, whose settings have two characters.
+const DES_PASSWORD: usize = 8;
 const MD5_SALT: usize = 8;
 
 #[derive(Clone)]
@@ -171,7 +173,9 @@ impl Setting for Crypt {
 
     fn cost(&self, password: usize) -> Task {
         let Cost { memory, work, byte } = self.cost;
-        let work = work.saturating_add(byte.saturating_mul(password as u64));
+        // Of a longer one no more is computed.
+        let bytes = password.min(PASSWORD) as u64;
+        let work = work.saturating_add(byte.saturating_mul(bytes));
         Task { memory: memory.saturating_add(DATA as u64), work }
     }
 
@@ -189,6 +193,8 @@ impl Setting for Crypt {
         let failed = |why| Error::Failed { scheme: Scheme::Libcrypt, why };
         // What is longer matches nothing that libcrypt has made, and takes as long as its
         // beginning.
+        let counting = if self.text.len() == 2 { DES_PASSWORD } else { usize::MAX };
+        let password = &password[..password.len().min(counting)];
         let too_long = password.len() > PASSWORD;
         let password = &password[..password.len().min(PASSWORD)];
         let mut phrase = Zeroizing::new(Vec::with_capacity(password.len() + 1));
@@ -310,6 +316,21 @@ mod tests {
             let other = whole[..whole.len() - 1].to_owned() + "=";
             assert!(parse(&other).unwrap().is_err(), "{other}");
         }
+    }
+
+    /// Other programs have made DES strings of any password: the first 8 bytes of it count.
+    #[test]
+    fn a_password_of_any_length_matches_by_what_counts_of_it() {
+        let matches = |text: &str, length: usize| {
+            let mut password = b"pleaselet".to_vec();
+            password.resize(length, b'x');
+            parse(text).unwrap().unwrap().matches(&password).unwrap()
+        };
+        // By libcrypt, of "pleaselet".
+        for length in [9, 511, 512, 600] {
+            assert!(matches("ab/DEQq.fnuz6", length));
+        }
+        assert!(!matches("ab/DEQq.fnuz6", 7) && !matches("$1$salt$JRPEPR60xH1anbzYp80zz.", 512));
     }
 
     #[test]

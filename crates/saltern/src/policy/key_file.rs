@@ -74,22 +74,9 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Reads the keys of a policy, or of a program that has none, and the one of strings that name
-/// none. Remarks for the operator are added to the notes, as by [`Secret::read`].
-///
-/// ```
-/// use saltern::policy::{Key, KeySource, Secret, key_set};
-/// let source = KeySource::Value(Secret::new([7; 32]));
-/// let keys = [Key { name: "2026".parse()?, source, active: true }];
-/// let set = key_set(&keys, None, &mut Vec::new())?;
-/// assert!(set.active().is_some_and(|key| key.as_str() == "2026"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// Those of [`Secret::read`]; [`Error::Unavailable`] for a key whose fingerprint is not that of its
-/// name; *bad input* for two keys of one name.
-pub fn key_set(
+/// Reads the keys of a policy, and the one of strings that name none. Remarks for the operator are
+/// added to the notes.
+pub(crate) fn key_set(
     keys: &[Key],
     unnamed: Option<&KeySource>,
     notes: &mut Vec<String>,

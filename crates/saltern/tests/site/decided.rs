@@ -118,3 +118,59 @@ fn a_password_too_long_for_crypt_matches_and_its_string_is_kept() {
     let new = passwords.hash(&long).wait();
     assert_eq!(new.map_err(|error| error.kind()), Err(ErrorKind::BadInput));
 }
+
+/// What a policy says of passwords does not hold for the digest in a wrapped string, which may be
+/// longer.
+#[test]
+fn a_short_limit_of_passwords_refuses_no_wrapped_string() {
+    let mut policy = cheap();
+    policy.limits.max_password = 16;
+    let passwords = Passwords::new(policy).unwrap();
+    for (stored, password) in OLD.into_iter().filter(|(stored, _)| !stored.starts_with("$7$")) {
+        let wrapped = passwords.wrap(stored).wait().unwrap().unwrap();
+        assert!(login(&passwords, password, &wrapped).is_ok_and(|outcome| outcome.is_match()));
+        assert_eq!(login(&passwords, "no", &wrapped), Ok(Outcome::Mismatch), "{wrapped}");
+        assert_eq!(login(&passwords, &"x".repeat(17), &wrapped), Err(ErrorKind::OverLimit));
+    }
+}
+
+/// Where a password that the policy refuses has a stand-in, strings of ours are of that, and those
+/// of other programs of the password itself.
+#[test]
+fn a_refused_password_is_compared_with_what_other_programs_have_made() {
+    let passwords = Passwords::new(cheap()).unwrap();
+    let login = |password: &[u8], stored: Option<&str>| {
+        let ticket = passwords.verify_any("account", password, "stand-in", stored);
+        ticket.wait().map_err(|error| error.kind())
+    };
+    let long = [b'x'; 600];
+    let ours = passwords.hash("stand-in").wait().unwrap();
+    let of_itself = passwords.hash("short").wait().unwrap();
+    let pbkdf2 = "pbkdf2_sha256$1000$seasalt$0aBSauOjyP2tuRJF9y70pjz/H/PPNfECaB8AieB28hQ=";
+    let wrapped = passwords.wrap(pbkdf2).wait().unwrap().unwrap();
+    let locked = format!("!{pbkdf2}");
+    for stored in [&*ours, pbkdf2, &wrapped] {
+        assert!(login(&long, Some(stored)).is_ok_and(|outcome| outcome.is_match()), "{stored}");
+    }
+    for stored in [&*of_itself, pbkdf2, &wrapped] {
+        assert_eq!(login(&long[1..], Some(stored)), Ok(Outcome::Mismatch), "{stored}");
+        assert_eq!(login(b"a\0b", Some(stored)), Ok(Outcome::Mismatch), "{stored}");
+        assert_eq!(login(b"stand-in", Some(stored)), Ok(Outcome::Mismatch), "{stored}");
+    }
+    assert_eq!(login(&long, Some(&locked)), Ok(Outcome::Locked));
+    assert_eq!(login(&long, None), Ok(Outcome::Mismatch));
+    // What the policy takes has no stand-in.
+    assert!(login(b"short", Some(&of_itself)).is_ok_and(|outcome| outcome.is_match()));
+    assert_eq!(login(b"short", Some(&ours)), Ok(Outcome::Mismatch));
+    // What takes longer for it is refused at every length, and the string if it costs too much.
+    let slow = format!("$5$salt${:.<43}", "");
+    let costly = format!("$5$rounds=900000$salt${:.<43}", "");
+    let slow_within = passwords.wrap(&slow).wait().unwrap().unwrap();
+    for stored in [&slow, &slow_within] {
+        assert_eq!(login(&[b'x'; 511], Some(stored)), Ok(Outcome::Mismatch), "{stored}");
+        assert_eq!(login(&long, Some(stored)), Err(ErrorKind::OverLimit), "{stored}");
+    }
+    for password in [&b"a\0b"[..], &long, b"short"] {
+        assert_eq!(login(password, Some(&costly)), Err(ErrorKind::OverLimit));
+    }
+}

@@ -45,7 +45,7 @@ fn a_damaged_end_is_an_error_and_no_mismatch() {
         let (good, bad) = (hasher(file.rom().unwrap()), hasher(damaged()));
         let setting = good.setting(b"a salt of bytes").unwrap();
         let hash = |hasher| {
-            let setting = setting.as_bytes();
+            let setting = setting.clone();
             pool.hash_one_with_setting(hasher, "right", setting, Terms::bulk()).unwrap().wait()
         };
         let verify = |hasher, word: &str, stored| {

@@ -235,8 +235,7 @@ impl World {
                 _ => Setting::new(&params, salt)?,
             };
             let password = format!("password {i}");
-            let ticket =
-                pool.hash_one_with_setting(&hasher, &password, setting.as_bytes(), Terms::bulk())?;
+            let ticket = pool.hash_one_with_setting(&hasher, &password, setting, Terms::bulk())?;
             let hash = ticket.wait()?;
             stored.push((params, password, hash.to_str()?.to_owned()));
         }
