@@ -6,3 +6,4 @@ pub(crate) mod image;
 pub(crate) mod located;
 pub(crate) mod manifest_file;
 pub(crate) mod staged;
+pub(crate) mod update;

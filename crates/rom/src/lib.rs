@@ -35,7 +35,7 @@
 //     the manifest; the id and chunk sums   format/manifest.rs, files/manifest_file.rs; format/identity.rs, sums.rs
 //     pages, mappings, control groups       system/pages.rs, memory.rs, groups.rs; map.rs, sysv.rs; elsewhere/ (not Linux)
 //     which files are trusted               files/located.rs, file_checks.rs
-//     files that appear whole               files/staged.rs
+//     files that appear whole               files/staged.rs; files/update.rs
 //     a medium read while hashes run        hashing/direct.rs; hashing/source.rs, source/ring.rs, source/threads.rs
 //     checks while hashes run               hashing/checked.rs; hashing/scrubber.rs
 
@@ -52,8 +52,9 @@ pub mod hazmat;
 
 pub use error::Error;
 pub use files::staged::{
-    check_new_file, check_replace_file, new_file, new_private_file, replace_file, update_file,
+    check_new_file, check_replace_file, new_file, new_private_file, replace_file,
 };
+pub use files::update::update_file;
 pub use format::identity::{InvalidRomHash, RomHash};
 pub use format::manifest::{Location, Manifest, SeedSource};
 pub use format::paths::UPSTREAM_KEY;

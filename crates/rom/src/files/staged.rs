@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Error;
-use crate::files::file_checks::{if_there, is_regular_file, open_file};
+use crate::files::file_checks::{if_there, is_regular_file};
 use crate::format::paths::directory_of;
 use crate::system::filesystem::{self, names, own_user, owner_and_mode, plainly, privately};
 
@@ -25,7 +25,7 @@ pub(crate) struct Staged {
     part: PathBuf,
     /// Permissions once it is complete, whatever the process's umask is: before that only the owner
     /// can open it, and so hold its lock. Without them it has those of the umask from the start.
-    mode: Option<u32>,
+    pub(crate) mode: Option<u32>,
     committed: bool,
     /// The beginning of what another writer left behind.
     pub(crate) left: Vec<u8>,
@@ -236,49 +236,6 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), Error> {
     sync_directory(&place)
 }
 
-/// Changes the contents of a regular file of at most `limit` bytes: what `change` makes of them
-/// replaces the file when it is complete, with the same owner and permissions; `None` leaves the
-/// file as it is. A symbolic link is followed. The file is locked against others that change it
-/// with this function, so that no change is lost.
-///
-/// ```
-/// use saltern_rom::{Error, new_file, update_file};
-/// # let folder = tempfile::tempdir()?;
-/// # let path = &folder.path().join("count");
-/// new_file(path, b"1")?;
-/// update_file(path, 100, |old| Ok::<_, Error>(Some([old, b"2"].concat())))?;
-/// assert_eq!(std::fs::read(path)?, b"12");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// Those of `change`; [`Error::Busy`] while another process changes the file; [`Error::Io`], also
-/// for a longer file and if this user may not give the new file to the owner of the old one;
-/// [`Error::NotRegular`], [`Error::Foreign`].
-pub fn update_file<E: From<Error>>(
-    path: &Path,
-    limit: u64,
-    change: impl FnOnce(&[u8]) -> Result<Option<Vec<u8>>, E>,
-) -> Result<(), E> {
-    let place = path.canonicalize().map_err(Error::io("open", path))?;
-    let mut staged = Staged::begin(&place, 0o600)?;
-    let (file, found) = open_file(&place)?;
-    let mut old = Vec::new();
-    (&file).take(limit + 1).read_to_end(&mut old).map_err(Error::io("read", path))?;
-    if old.len() as u64 > limit {
-        let long =
-            io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {limit} bytes"));
-        return Err(Error::io("read", path)(long).into());
-    }
-    let Some(new) = change(&old)? else { return Ok(()) };
-    staged.mode = Some(owner_and_mode(&found).1);
-    staged.write(&new)?;
-    filesystem::give_to_owner_of(&staged.file, &found)
-        .map_err(Error::io("keep the owner of", path))?;
-    staged.commit()?;
-    Ok(sync_directory(&place)?)
-}
-
 /// Checks that [`replace_file`] could begin now, and writes nothing; for use before long work.
 ///
 /// # Errors
@@ -451,37 +408,6 @@ mod tests {
         let nowhere = &folder.path().join("nowhere/new");
         assert!(new_file(nowhere, b"").is_err() && check_new_file(nowhere).is_err());
         assert!(replace_file(Path::new("/"), b"").is_err());
-    }
-
-    #[test]
-    fn an_update_keeps_the_permissions_and_loses_no_change() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = &folder.path().join("users");
-        new_file(path, b"").unwrap();
-        filesystem::set_mode(&fs::File::open(path).unwrap(), 0o640).unwrap();
-        let append = |byte: u8| {
-            move |old: &[u8]| {
-                std::thread::sleep(Duration::from_millis(1));
-                Ok::<_, Error>(Some([old, &[byte]].concat()))
-            }
-        };
-        std::thread::scope(|scope| {
-            for byte in 0..20 {
-                scope.spawn(move || {
-                    while let Err(error) = update_file(path, 20, append(byte)) {
-                        assert!(matches!(error, Error::Busy { .. }), "{error}");
-                    }
-                });
-            }
-        });
-        let mut bytes = fs::read(path).unwrap();
-        bytes.sort_unstable();
-        assert_eq!(bytes, (0..20).collect::<Vec<u8>>());
-        assert!(update_file(path, 19, append(0)).unwrap_err().to_string().contains("more than 19"));
-        update_file(path, 20, |_| Ok::<_, Error>(None)).unwrap();
-        assert_eq!(modes_and_names(folder.path()), [("users".to_owned(), 0o640)]);
-        assert!(update_file(&folder.path().join("none"), 1, append(0)).is_err());
-        assert!(update_file(folder.path(), 1, append(0)).is_err());
     }
 
     /// The permissions of the umask, unless the file is private.
