@@ -258,11 +258,7 @@ const fn form(
 }
 
 /// A scheme that is not verified here.
-const fn name_only(
-    prefix: &'static str,
-    name: &'static str,
-    advice: &'static str,
-) -> StringFormat {
+const fn name_only(prefix: &'static str, name: &'static str, advice: &'static str) -> StringFormat {
     StringFormat { prefix, name, scheme: None, reading: Reading::NameOnly(advice) }
 }
 
@@ -292,12 +288,7 @@ static KNOWN: &[StringFormat] = &[
     form("scrypt$", "scrypt in the Django format", Scheme::Scrypt, forms::DJANGO_SCRYPT),
     form("scrypt:", "scrypt in the Werkzeug format", Scheme::Scrypt, forms::WERKZEUG_SCRYPT),
     form("{scrypt}$", "scrypt in the Spring format", Scheme::Scrypt, forms::S0),
-    form(
-        "{scrypt@SpringSecurity_v5_8}$",
-        "scrypt in the Spring format",
-        Scheme::Scrypt,
-        forms::S0,
-    ),
+    form("{scrypt@SpringSecurity_v5_8}$", "scrypt in the Spring format", Scheme::Scrypt, forms::S0),
     form("$9$", "Cisco type 9 (scrypt)", Scheme::Scrypt, forms::CISCO_9),
     own("$argon2id$", "Argon2id", Scheme::Argon2),
     own("$argon2i$", "Argon2i", Scheme::Argon2),
@@ -324,8 +315,6 @@ static KNOWN: &[StringFormat] = &[
     form("0x2441", "MySQL's caching_sha2_password", Scheme::ShaCrypt, forms::MYSQL_HEX),
     prefixed("{SHA512-CRYPT}", "sha512crypt in the Dovecot format", Scheme::ShaCrypt),
     prefixed("{SHA256-CRYPT}", "sha256crypt in the Dovecot format", Scheme::ShaCrypt),
-    prefixed("{CRYPT-SHA512}", "sha512crypt in the 389 format", Scheme::ShaCrypt),
-    prefixed("{CRYPT-SHA256}", "sha256crypt in the 389 format", Scheme::ShaCrypt),
     own("$pbkdf2-sha512$", "PBKDF2-HMAC-SHA512", Scheme::Pbkdf2),
     own("$pbkdf2-sha256$", "PBKDF2-HMAC-SHA256", Scheme::Pbkdf2),
     own("$pbkdf2-sha1$", "PBKDF2-HMAC-SHA1", Scheme::Pbkdf2),
@@ -366,8 +355,8 @@ static KNOWN: &[StringFormat] = &[
     form("AQAAAA", "PBKDF2 in the ASP.NET Identity 3 format", Scheme::Pbkdf2, forms::IDENTITY_3),
     form("grub.pbkdf2.", "PBKDF2 in the GRUB format", Scheme::Pbkdf2, forms::GRUB),
     form("$8$", "Cisco type 8 (PBKDF2)", Scheme::Pbkdf2, forms::CISCO_8),
-    own("SCRAM-SHA-256$", "SCRAM-SHA-256, as of PostgreSQL", Scheme::Scram),
-    form("{SCRAM-SHA-256}", "SCRAM-SHA-256, as of Dovecot", Scheme::Scram, forms::DOVECOT_SCRAM),
+    own("SCRAM-SHA-256$", "SCRAM-SHA-256 in the PostgreSQL format", Scheme::Scram),
+    own("{SCRAM-SHA-256}", "SCRAM-SHA-256 in the Dovecot format", Scheme::Scram),
     own("$P$", "phpass", Scheme::Phpass),
     own("$H$", "phpass, as of phpBB", Scheme::Phpass),
     own("$S$", "Drupal 7 SHA-512", Scheme::Phpass),
@@ -382,6 +371,7 @@ static KNOWN: &[StringFormat] = &[
     own("{SHA256}", "LDAP SHA-256", Scheme::Ldap),
     own("{SHA}", "LDAP SHA-1", Scheme::Ldap),
     own("{SMD5}", "LDAP salted MD5", Scheme::Ldap),
+    form("{MD5}$1$", "md5crypt in the Dovecot format", Scheme::Libcrypt, forms::DOVECOT_MD5_CRYPT),
     own("{MD5}", "LDAP MD5", Scheme::Ldap),
     own("sha1$", "SHA-1 in the Django format", Scheme::Ldap),
     own("md5$", "MD5 in the Django format", Scheme::Ldap),
@@ -396,7 +386,6 @@ static KNOWN: &[StringFormat] = &[
     own("_", "BSDi extended DES", Scheme::Libcrypt),
     prefixed("{MD5-CRYPT}", "md5crypt in the Dovecot format", Scheme::Libcrypt),
     prefixed("{DES-CRYPT}", "traditional DES in the Dovecot format", Scheme::Libcrypt),
-    prefixed("{CRYPT-MD5}", "md5crypt in the 389 format", Scheme::Libcrypt),
     prefixed("{GOST_YESCRYPT}", "gost-yescrypt in the 389 format", Scheme::Libcrypt),
     name_only("$sm3$", "sm3crypt", NEW),
     name_only("$argon2$", "Argon2 without its variant", NEW),

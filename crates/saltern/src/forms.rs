@@ -44,14 +44,9 @@ pub(crate) const DOVECOT_SHA1: Form =
 pub(crate) const DOVECOT_MD5: Form =
     Form { read: |rest| Some(format!("{{MD5}}{rest}")), expected: "base 64 of 16 bytes" };
 
-/// `{SCRAM-SHA-256}4096,salt,stored key,server key`
-pub(crate) const DOVECOT_SCRAM: Form = Form {
-    read: |rest| {
-        let [rounds, salt, stored, server] = fields(rest, ',')?;
-        Some(format!("SCRAM-SHA-256${rounds}:{salt}${stored}:{server}"))
-    },
-    expected: "rounds, salt, stored key and server key, separated by commas",
-};
+/// `{MD5}$1$…`, which is md5crypt and not MD5.
+pub(crate) const DOVECOT_MD5_CRYPT: Form =
+    Form { read: |rest| Some(format!("$1${rest}")), expected: "salt$digest" };
 
 /// The hexadecimal digits of `$A$005$…`, as MySQL prints them, since a salt may have any character.
 pub(crate) const MYSQL_HEX: Form = Form {

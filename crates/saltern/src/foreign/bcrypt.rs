@@ -150,9 +150,7 @@ impl Over {
                 let mac = mac.map_err(|_| FAILED)?.chain_update(password);
                 text(&*bytes(&mac.finalize().into_bytes()))
             }
-            Over::Passlib(1) => {
-                text(&*Zeroizing::new(<[u8; 32]>::from(Sha256::digest(password))))
-            }
+            Over::Passlib(1) => text(&*Zeroizing::new(<[u8; 32]>::from(Sha256::digest(password)))),
             Over::Passlib(_) => {
                 let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(salt.as_bytes());
                 let mac = mac.map_err(|_| FAILED)?.chain_update(password);

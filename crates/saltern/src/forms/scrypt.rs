@@ -37,12 +37,18 @@ fn is_lower_hex(c: u8) -> bool {
     matches!(c, b'0'..=b'9' | b'a'..=b'f')
 }
 
-/// `scrypt$N$SALT$R$P$DIGEST`, the salt as text, 64 bytes of the digest in base 64.
+/// `scrypt$N$SALT$R$P$DIGEST`, the salt as text, 64 bytes of the digest in base 64; or, as the
+/// package django-scrypt writes it, `scrypt$SALT$LN$R$P$64$DIGEST`.
 pub(crate) const DJANGO_SCRYPT: Form = Form {
     read: |rest| {
-        let [n, salt, r, p, digest] = fields(rest, '$')?;
+        let of_package = |[salt, ln, r, p, len, digest]: [_; 6]| {
+            (len == "64").then_some((decimal(ln), [salt, r, p, digest]))
+        };
+        let own = |[n, salt, r, p, digest]: [_; 5]| (log(n), [salt, r, p, digest]);
+        let found = fields(rest, '$').and_then(of_package);
+        let (ln, [salt, r, p, digest]) = found.or_else(|| fields(rest, '$').map(own))?;
         let digest = base64(digest).filter(|digest| digest.len() == 64)?;
-        string(log(n)?, [decimal(r)?, decimal(p)?], text_salt(salt)?, &digest)
+        string(ln?, [decimal(r)?, decimal(p)?], text_salt(salt)?, &digest)
     },
     expected: "N$salt$r$p$ and base 64 of 64 bytes",
 };
