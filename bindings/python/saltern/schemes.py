@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from saltern._saltern import PasswordHasher, blake2b
+from saltern._saltern import OWN_PREFIXES, PasswordHasher, blake2b
 from saltern.exceptions import (
     BadInputError,
     OverLimitError,
@@ -26,7 +26,6 @@ MAX_PASSWORD = 511
 
 _LOG = logging.getLogger("saltern")
 _SCHEMES = ["yescrypt", "scrypt", "escrypt"]
-_TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=", "{over=")
 
 
 def of_cost(cost: int) -> PasswordHasher:
@@ -56,7 +55,7 @@ def is_ours(hash: str | bytes) -> bool:
     accounts (``!``, ``*``) are included."""
     hash = checked(hash)
     text = hash if isinstance(hash, str) else hash.decode("latin-1")
-    return text.lstrip("!*").startswith(_TEXT)
+    return text.lstrip("!*").startswith(OWN_PREFIXES)
 
 
 def forms(password: str | bytes) -> tuple[bytes, ...]:
