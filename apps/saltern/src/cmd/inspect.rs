@@ -214,10 +214,6 @@ impl Record {
             Kind::Foreign(known, _) => {
                 self.accepted_as = known.scheme.map(policy::Scheme::name);
                 self.advice = known.advice();
-                // A string that is known by its name may be damaged all the same.
-                if known.scheme.is_some() {
-                    scheme(stored).map_err(|error| error.to_string())?;
-                }
                 self.kind = "foreign";
             }
             Kind::Locked => self.kind = "locked",

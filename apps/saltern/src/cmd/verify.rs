@@ -212,10 +212,10 @@ fn known(stored: &str) -> Result<HashString, Outcome> {
         Kind::Locked => return Err(Outcome::Locked),
         Kind::Empty => return Err(Outcome::NoPassword),
         Kind::Shadowed => "the string is in the shadow file".to_owned(),
-        Kind::Foreign(known, _) if known.scheme.is_none() => {
-            format!("this program does not compute {known}")
-        }
-        Kind::Foreign(known, _) => format!("{known} can be verified only with --policy"),
+        Kind::Foreign(known, _) => match known.advice() {
+            Some(advice) => format!("this program does not compute {known}: {advice}"),
+            None => format!("{known} can be verified only with --policy"),
+        },
         Kind::Wrapped { .. } => "a wrapped hash can be verified only with --policy".to_owned(),
         _ => "this can be verified only with --policy".to_owned(),
     };

@@ -107,8 +107,8 @@ pub(crate) const IDENTITY_2: Form = Form {
     expected: "base 64 of a zero byte, 16 bytes of salt and 32 of the digest",
 };
 
-/// Version 3 of ASP.NET Identity, whose first five bytes `AQAAAA` says in part: 1; the function, the
-/// rounds and the length of the salt, 4 bytes each; salt and digest.
+/// Version 3 of ASP.NET Identity, whose first five bytes `AQAAAA` says in part: 1; the function,
+/// the rounds and the length of the salt, 4 bytes each; salt and digest.
 pub(crate) const IDENTITY_3: Form = Form {
     read: |rest| {
         let bytes = base64(&format!("AQAAAA{rest}"))?;

@@ -4,8 +4,8 @@ use super::pbkdf2::cisco;
 use super::{Form, base64, fields, hex, phc, text_salt};
 use crate::foreign::decimal;
 
-/// Bytes of a digest in the PHC string format. Longer ones begin with it: they are made of blocks of
-/// this length, each of which depends on the whole password.
+/// Bytes of a digest in the PHC string format. Longer ones begin with it: they are made of blocks
+/// of this length, each of which depends on the whole password.
 const DIGEST: usize = 32;
 
 /// The string in the PHC string format.
@@ -19,8 +19,8 @@ fn log(n: &str) -> Option<u32> {
     decimal(n).filter(|n| n.is_power_of_two()).map(u32::ilog2)
 }
 
-/// `$s0$PARAMS$SALT$DIGEST`, also behind `{scrypt}` of Spring: the parameters are hexadecimal digits
-/// of log2 N, r and p, of which the last two take a byte each; salt and digest in base 64.
+/// `$s0$PARAMS$SALT$DIGEST`, also behind `{scrypt}` of Spring: the parameters are hexadecimal
+/// digits of log2 N, r and p, of which the last two take a byte each; salt and digest in base 64.
 pub(crate) const S0: Form = Form {
     read: |rest| {
         let [params, salt, digest] = fields(rest, '$')?;

@@ -1,5 +1,5 @@
-//! Lines with stored strings, in every format: whatever is replaced is found again in its place, and
-//! nothing else changes.
+//! Lines with stored strings, in every format: whatever is replaced is found again in its place,
+//! and nothing else changes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -76,7 +76,8 @@ impl<'l> Node<'l> {
         Node { document: self.document.clone(), range: start..start + raw.len() }
     }
 
-    /// The value of a key, in an object or in a text that has one; `None` if there is none, or null.
+    /// The value of a key, in an object or in a text that has one; `None` if there is none, or
+    /// null.
     pub(super) fn get(&self, key: &str) -> Result<Option<Self>, Error> {
         let node = self.entered()?;
         let Object(object) = serde_json::from_str(node.raw()).map_err(|_| MALFORMED)?;
