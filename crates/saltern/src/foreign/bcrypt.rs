@@ -148,13 +148,13 @@ impl Over {
             Over::WordPress => {
                 let mac = <Hmac<Sha384> as KeyInit>::new_from_slice(b"wp-sha384");
                 let mac = mac.map_err(|_| FAILED)?.chain_update(password);
-                text(&*bytes(&mac.finalize().into_bytes()))
+                text(&bytes(&mac.finalize().into_bytes()))
             }
             Over::Passlib(1) => text(&*Zeroizing::new(<[u8; 32]>::from(Sha256::digest(password)))),
             Over::Passlib(_) => {
                 let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(salt.as_bytes());
                 let mac = mac.map_err(|_| FAILED)?.chain_update(password);
-                text(&*bytes(&mac.finalize().into_bytes()))
+                text(&bytes(&mac.finalize().into_bytes()))
             }
         })
     }

@@ -98,8 +98,8 @@ impl Setting for CachingSha2 {
             length >>= 1;
         }
         let mut last = Zeroizing::new(<[u8; BYTES]>::from(hash.finalize()));
-        let of_password = stretched(&*digest(repeat_n(password, password.len())), password.len());
-        let of_salt = stretched(&*digest(repeat_n(salt, 16 + usize::from(last[0]))), SALT);
+        let of_password = stretched(&digest(repeat_n(password, password.len())), password.len());
+        let of_salt = stretched(&digest(repeat_n(salt, 16 + usize::from(last[0]))), SALT);
         for round in 0..self.thousands * 1000 {
             let odd = round & 1 == 1;
             last = digest([

@@ -103,7 +103,7 @@ impl Setting for Scram {
         let password = prepared.as_ref().map_or(password, |prepared| &prepared[..]);
         pbkdf2_hmac::<Sha256>(password, &self.salt, self.rounds, &mut *salted);
         let client = hmac(&*salted, b"Client Key")?;
-        let stored = Zeroizing::new(<[u8; KEY]>::from(Sha256::digest(&*client)));
+        let stored = Zeroizing::new(<[u8; KEY]>::from(Sha256::digest(&client[..])));
         let server = hmac(&*salted, b"Server Key")?;
         let [stored, server] =
             [stored, server].map(|key| Zeroizing::new(Base64::encode_string(&*key)));
@@ -115,7 +115,9 @@ impl Setting for Scram {
 fn prepared(password: &[u8]) -> Zeroizing<Vec<u8>> {
     let text = str::from_utf8(password).ok();
     let prepared = text.and_then(|text| stringprep::saslprep(text).ok());
-    Zeroizing::new(prepared.map_or_else(|| password.to_vec(), |text| text.as_bytes().to_vec()))
+    Zeroizing::new(
+        prepared.map_or_else(|| password.to_vec(), |text| text.into_owned().into_bytes()),
+    )
 }
 
 fn hmac(key: &[u8], text: &[u8]) -> Result<Zeroizing<[u8; KEY]>, Error> {
