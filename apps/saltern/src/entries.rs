@@ -49,7 +49,7 @@ pub(crate) fn scheme(kind: Kind<'_>) -> Option<&'static str> {
 }
 
 /// Options that have a meaning only with `--hash-file`.
-pub(crate) const OF_A_FILE: [&str; 3] = ["user", "field", "json_key"];
+pub(crate) const OF_A_FILE: [&str; 5] = ["user", "field", "json_key", "ldif", "keycloak"];
 
 /// A stored string and where it comes from.
 #[derive(Debug, PartialEq, Eq)]

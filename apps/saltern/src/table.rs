@@ -48,9 +48,23 @@ pub(crate) struct LineArgs {
     #[arg(long, value_name = "N", conflicts_with = "json_key", value_parser = number(FROM_ONE))]
     field: Option<NonZero<u16>>,
 
-    /// The string is the value of this key of the JSON object in each line
+    /// The string is the value of this key of the JSON object in each line, or where this JSON
+    /// pointer leads, such as /credentials/password/config/hashed_password
+    ///
+    /// On its way a pointer enters texts that are JSON themselves.
     #[arg(long, value_name = "KEY")]
     json_key: Option<String>,
+
+    /// The lines are LDIF: the string is the value of userPassword, the account the entry's name
+    #[arg(long, conflicts_with_all = ["field", "json_key"])]
+    ldif: bool,
+
+    /// The lines are JSON objects with credentials of Keycloak, or users of its exports
+    ///
+    /// The string is put together from secretData and credentialData. A new one becomes the value,
+    /// with the algorithm `saltern` and no salt.
+    #[arg(long, conflicts_with_all = ["field", "json_key", "ldif"])]
+    keycloak: bool,
 }
 
 impl LineArgs {
@@ -58,6 +72,8 @@ impl LineArgs {
         match (self.field, &self.json_key) {
             (Some(field), _) => Format::Field(usize::from(field.get()) - 1),
             (None, Some(key)) => Format::Json(key.clone()),
+            (None, None) if self.ldif => Format::Ldif,
+            (None, None) if self.keycloak => Format::Keycloak,
             (None, None) => Format::Detect,
         }
     }
@@ -134,7 +150,9 @@ fn some(report: Report) -> anyhow::Result<Report> {
 pub(crate) fn is_without_strings(report: &Report) -> bool {
     let nothing = report.others == report.lines;
     if nothing {
-        tell("no line holds a stored string: give --field or --json-key to say where it is");
+        tell(
+            "no line holds a stored string: give --field, --json-key, --ldif or --keycloak to say where it is",
+        );
     }
     nothing
 }

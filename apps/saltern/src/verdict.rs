@@ -42,10 +42,10 @@ impl Verdict {
             Ok(Kind::Shadowed) => "the string is in the shadow file".to_owned(),
             Ok(Kind::Ours(..)) => return None,
             Ok(_) if origin == Origin::File => return None,
-            Ok(Kind::Foreign(known, _)) if known.scheme.is_none() => {
-                format!("this program does not compute {known}")
-            }
-            Ok(Kind::Foreign(known, _)) => format!("{known} can be verified only with --policy"),
+            Ok(Kind::Foreign(known, _)) => match known.advice() {
+                Some(advice) => format!("this program does not compute {known}: {advice}"),
+                None => format!("{known} can be verified only with --policy"),
+            },
             Ok(Kind::Wrapped { .. }) => {
                 "a wrapped hash can be verified only with --policy".to_owned()
             }

@@ -75,6 +75,9 @@ class _Census(TypedDict):
     roms: dict[str, int]
     costs: dict[str, int]
 
+#: What strings of yescrypt and scrypt begin with, and wrapped ones.
+OWN_PREFIXES: Final[tuple[str, ...]]
+
 def inspect(hash: _Stored) -> _Inspected: ...
 @final
 class PasswordHasher:

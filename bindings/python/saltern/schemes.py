@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 
-from saltern._saltern import PasswordHasher, blake2b
+from saltern._saltern import OWN_PREFIXES, PasswordHasher, blake2b
 from saltern.exceptions import BadInputError, OverLimitError, VerifyMismatchError
 
 __all__ = [
@@ -36,7 +36,6 @@ _LOG = logging.getLogger("saltern")
 _SCHEMES = ["yescrypt", "scrypt", "escrypt"]
 #: MySQL's PASSWORD(), which looks locked.
 _MYSQL = re.compile(r"\*[0-9A-Fa-f]{40}")
-_TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=", "{over=")
 
 
 def of_cost(cost: int) -> PasswordHasher:
@@ -66,7 +65,7 @@ def is_ours(hash: str | bytes) -> bool:
     accounts (``!``, ``*``) are included."""
     hash = checked(hash)
     text = hash if isinstance(hash, str) else hash.decode("latin-1")
-    return text.lstrip("!*").startswith(_TEXT)
+    return text.lstrip("!*").startswith(OWN_PREFIXES)
 
 
 def is_locked(hash: str | bytes) -> bool:

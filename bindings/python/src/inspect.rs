@@ -1,7 +1,8 @@
 //! The contents of a stored string.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use saltern::table::{Kind, formats, identify};
 use saltern_yescrypt::{HashString, Scheme};
 
 use crate::errors;
@@ -35,6 +36,13 @@ pub(crate) fn inspect<'py>(
     told.set_item("key", setting.key_id().map(|key| key.to_string()))?;
     told.set_item("rom", setting.rom_id().map(|rom| rom.to_string()))?;
     Ok(told)
+}
+
+/// What strings of yescrypt and scrypt begin with, and wrapped ones.
+pub(crate) fn own_prefixes(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+    let is_own = |prefix: &&str| matches!(identify(prefix), Ok(Kind::Ours(..)));
+    let own = formats().map(|known| known.prefix).filter(is_own);
+    PyTuple::new(py, own.chain(["{over="]).collect::<Vec<_>>())
 }
 
 fn scheme(scheme: Scheme) -> &'static str {

@@ -34,6 +34,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _saltern(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("OWN_PREFIXES", inspect::own_prefixes(module.py())?)?;
     module.add_class::<hasher::PasswordHasher>()?;
     module.add_class::<columns::Rows>()?;
     module.add_class::<batches::Batch>()?;

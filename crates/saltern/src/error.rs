@@ -35,6 +35,8 @@ pub enum Error {
     NoVerifier {
         /// The name that the scheme's own documentation uses.
         name: &'static str,
+        /// What to do about such strings.
+        advice: &'static str,
     },
     /// A stored string of another scheme costs more than the policy's limits allow.
     OverLimit {
@@ -104,13 +106,17 @@ impl fmt::Display for Error {
             Error::Malformed { what, expected } => {
                 write!(f, "malformed {what}: expected {expected}")
             }
-            Error::NotAccepted { scheme } => write!(
-                f,
-                "the policy does not accept {scheme}: add it to `schemes` if such strings are to be \
-                 verified"
-            ),
-            Error::NoVerifier { name } => {
-                write!(f, "Saltern does not compute {name}: such accounts need a new password")
+            Error::NotAccepted { scheme } => {
+                write!(
+                    f,
+                    "the policy does not accept {scheme}: add it to `schemes` if such strings are \
+                     to be verified"
+                )?;
+                let fast = ", and wrap them at once: a fast digest hardly protects a password";
+                f.write_str(if scheme.is_fast() { fast } else { "" })
+            }
+            Error::NoVerifier { name, advice } => {
+                write!(f, "Saltern does not compute {name}: {advice}")
             }
             Error::OverLimit { scheme, what, value, limit } => write!(
                 f,

@@ -1,15 +1,23 @@
 //! Strings of other schemes: parsed, bounded, computed. Each scheme is a file and a feature.
 
+#[cfg(feature = "digest")]
+mod apr1;
 #[cfg(feature = "argon2")]
 mod argon2;
 #[cfg(feature = "bcrypt")]
 mod bcrypt;
+#[cfg(feature = "sha-crypt")]
+mod caching_sha2;
 #[cfg(feature = "digest")]
 mod digest;
 #[cfg(feature = "libcrypt")]
 mod libcrypt;
 #[cfg(feature = "pbkdf2")]
 mod pbkdf2;
+#[cfg(feature = "digest")]
+mod phpass;
+#[cfg(feature = "scram")]
+mod scram;
 #[cfg(feature = "sha-crypt")]
 mod sha_crypt;
 #[cfg(all(test, feature = "legacy", feature = "libcrypt"))]
@@ -39,6 +47,11 @@ pub(crate) trait Setting: fmt::Display + Send + Sync {
 
     /// The text of the same setting with a neutral salt of the same length.
     fn unsalted(&self) -> String;
+
+    /// Whether a zero byte ends a password, so that no password with one has been hashed.
+    fn is_of_c_strings(&self) -> bool {
+        matches!(self.scheme(), Scheme::Bcrypt | Scheme::ShaCrypt | Scheme::Libcrypt)
+    }
 
     /// The digest, as strings of the scheme write it. The time depends only on lengths, except with
     /// bcrypt, whose cipher looks up secrets in tables, and with libcrypt.
@@ -73,8 +86,7 @@ impl Foreign {
 /// The digest of a password. No C string has a zero byte: what has one matches nothing that these
 /// schemes have made, and takes as long as its beginning.
 pub(crate) fn digest(setting: &dyn Setting, password: &[u8]) -> Result<Zeroizing<String>, Error> {
-    let c_string = matches!(setting.scheme(), Scheme::Bcrypt | Scheme::ShaCrypt | Scheme::Libcrypt);
-    let end = password.iter().position(|c| *c == 0).filter(|_| c_string);
+    let end = password.iter().position(|c| *c == 0).filter(|_| setting.is_of_c_strings());
     let digest = setting.compute(&password[..end.unwrap_or(password.len())])?;
     Ok(if end.is_some() { Zeroizing::new("*".repeat(digest.len())) } else { digest })
 }
@@ -111,8 +123,16 @@ const SCHEMES: &[LegacyScheme] = &[
     LegacyScheme { parse: bcrypt::parse, complete: bcrypt::complete },
     #[cfg(feature = "sha-crypt")]
     LegacyScheme { parse: sha_crypt::parse, complete: sha_crypt::complete },
+    #[cfg(feature = "sha-crypt")]
+    LegacyScheme { parse: caching_sha2::parse, complete: caching_sha2::complete },
     #[cfg(feature = "pbkdf2")]
     LegacyScheme { parse: pbkdf2::parse, complete: pbkdf2::complete },
+    #[cfg(feature = "scram")]
+    LegacyScheme { parse: scram::parse, complete: scram::complete },
+    #[cfg(feature = "digest")]
+    LegacyScheme { parse: phpass::parse, complete: phpass::complete },
+    #[cfg(feature = "digest")]
+    LegacyScheme { parse: apr1::parse, complete: apr1::complete },
     #[cfg(feature = "digest")]
     LegacyScheme { parse: digest::parse, complete: digest::complete },
     #[cfg(feature = "libcrypt")]
@@ -129,8 +149,7 @@ pub(crate) fn ready(schemes: &[Scheme]) -> Result<(), Error> {
 }
 
 /// A number in decimal digits, without a sign or zeros before it.
-#[allow(dead_code, reason = "which features there are decides")]
-fn decimal(text: &str) -> Option<u32> {
+pub(crate) fn decimal(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
     let plain = digits && (text == "0" || !text.starts_with('0'));
     plain.then(|| text.parse().ok()).flatten()

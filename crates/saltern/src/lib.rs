@@ -26,8 +26,8 @@
 //! # Features
 //! * `file` (default): policies in files.
 //! * `rom`: ROMs.
-//! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `digest`: verifiers for strings of other schemes
-//!   ([`policy::Scheme`]). `legacy` stands for all of these.
+//! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `scram`, `digest`: verifiers for strings of other
+//!   schemes ([`policy::Scheme`]). `legacy` stands for all of these.
 //! * `libcrypt`: the schemes that only the machine's libcrypt computes; it is loaded at run time.
 //! * `json`: tables as lines of JSON, and passwords in JSON.
 
@@ -36,6 +36,7 @@
 //     which strings are outdated            rehash.rs; strength.rs
 //     an old scheme                         foreign/<name>.rs, its lines in foreign.rs, scheme.rs, formats.rs, Cargo.toml
 //     names and prefixes of strings         formats.rs; stored.rs
+//     another program's form of a scheme    forms/<scheme>.rs, its line in formats.rs
 //     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
 //     errors of a policy and their places   invalid.rs; policy/document.rs
 //     key files; ROMs of a policy           policy/key_file.rs; opened.rs; scrubber.rs
@@ -51,6 +52,7 @@ mod decoy;
 mod error;
 mod foreign;
 mod formats;
+mod forms;
 mod invalid;
 #[cfg(feature = "json")]
 #[cfg_attr(docsrs, doc(cfg(feature = "json")))]

@@ -18,21 +18,33 @@ pub enum Scheme {
     Argon2,
     /// `bcrypt`: `$2a$`, `$2b$`, `$2y$` and `$2x$`, each as libxcrypt computes it. For a few
     /// passwords with bytes above 127, `$2a$` differs from `$2b$`. `$2x$` is for strings made by an
-    /// old program that handled such bytes wrongly.
+    /// old program that handled such bytes wrongly. Also bcrypt over a digest of the password, as
+    /// WordPress (`$wp$2y$`), Django (`bcrypt_sha256$`) and passlib (`$bcrypt-sha256$`) compute it.
     ///
     /// Only the first 72 bytes of a password count, so a longer one matches by its beginning. The
     /// update after a match is a hash of the whole password that was given then. Feature `bcrypt`.
     Bcrypt,
-    /// `sha-crypt`: `$5$` and `$6$`. Feature `sha-crypt`.
+    /// `sha-crypt`: `$5$` and `$6$`, and `$A$` of MySQL's caching_sha2_password. Feature
+    /// `sha-crypt`.
     ShaCrypt,
     /// `pbkdf2`: PBKDF2 with HMAC of SHA-1, SHA-256 or SHA-512, as written in the PHC string format
-    /// and by passlib and Django. Feature `pbkdf2`.
+    /// and by many programs ([`formats`](crate::table::formats)). Feature `pbkdf2`.
     Pbkdf2,
-    /// `ldap`: `{SSHA}`, `{SSHA256}`, `{SSHA512}` and `{SMD5}`, and `{SHA}` and `{MD5}`, which have
-    /// no salt. One fast digest each: wrap such a table at once. Feature `digest`.
+    /// `scram`: SCRAM-SHA-256 as PostgreSQL and Dovecot store it, which is PBKDF2 with two further
+    /// digests. Feature `scram`.
+    Scram,
+    /// `phpass`: `$P$` and `$H$`, an iterated MD5, and `$S$` of Drupal 7, an iterated SHA-512.
+    /// Feature `digest`.
+    Phpass,
+    /// `apr1`: `$apr1$`, the md5crypt of Apache's htpasswd. Feature `digest`.
+    Apr1,
+    /// `ldap`: `{SSHA}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and `{SMD5}`, the same without salt
+    /// (`{SHA}`, `{MD5}`, …), and `sha1$` and `md5$` of Django. One fast digest each: wrap such a
+    /// table at once. Feature `digest`.
     Ldap,
-    /// `hex`: the hexadecimal digits of MD5, SHA-1, SHA-256 or SHA-512 and nothing else; their
-    /// number determines which. As weak as `ldap` without salt. Feature `digest`.
+    /// `hex`: the hexadecimal digits of MD5, SHA-1, SHA-256, SHA-384 or SHA-512 and nothing else;
+    /// their number determines which; and `*` with 40 digits, MySQL's SHA-1 of SHA-1. As weak as
+    /// `ldap` without salt. Feature `digest`.
     Hex,
     /// `libcrypt`: `$1$`, `$gy$`, `$sha1$`, `$md5`, `$3$`, DES and BSDi's DES, computed by the
     /// libcrypt of the machine (libxcrypt 4.4). DES uses only the first 8 bytes of a password; the
@@ -43,7 +55,7 @@ pub enum Scheme {
 
 impl Scheme {
     /// All schemes.
-    pub const ALL: [Scheme; 10] = [
+    pub const ALL: [Scheme; 13] = [
         Scheme::Yescrypt,
         Scheme::Scrypt,
         Scheme::Escrypt,
@@ -51,6 +63,9 @@ impl Scheme {
         Scheme::Bcrypt,
         Scheme::ShaCrypt,
         Scheme::Pbkdf2,
+        Scheme::Scram,
+        Scheme::Phpass,
+        Scheme::Apr1,
         Scheme::Ldap,
         Scheme::Hex,
         Scheme::Libcrypt,
@@ -67,6 +82,9 @@ impl Scheme {
             Scheme::Bcrypt => "bcrypt",
             Scheme::ShaCrypt => "sha-crypt",
             Scheme::Pbkdf2 => "pbkdf2",
+            Scheme::Scram => "scram",
+            Scheme::Phpass => "phpass",
+            Scheme::Apr1 => "apr1",
             Scheme::Ldap => "ldap",
             Scheme::Hex => "hex",
             Scheme::Libcrypt => "libcrypt",
@@ -79,6 +97,20 @@ impl Scheme {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
+    /// Whether `saltern-yescrypt` computes it; [`Passwords::wrap`](crate::Passwords::wrap) leaves
+    /// such strings as they are.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Scheme::Yescrypt | Scheme::Scrypt | Scheme::Escrypt)
+    }
+
+    /// Whether it is a single fast digest, so that most passwords can be guessed from a stolen
+    /// table: wrap such a table at once.
+    #[must_use]
+    pub const fn is_fast(self) -> bool {
+        matches!(self, Scheme::Ldap | Scheme::Hex)
+    }
+
     /// The feature that this build lacks to compute the scheme; `None` if it lacks nothing.
     #[must_use]
     pub const fn missing_feature(self) -> Option<&'static str> {
@@ -87,7 +119,12 @@ impl Scheme {
             Scheme::Bcrypt if !cfg!(feature = "bcrypt") => Some("bcrypt"),
             Scheme::ShaCrypt if !cfg!(feature = "sha-crypt") => Some("sha-crypt"),
             Scheme::Pbkdf2 if !cfg!(feature = "pbkdf2") => Some("pbkdf2"),
-            Scheme::Ldap | Scheme::Hex if !cfg!(feature = "digest") => Some("digest"),
+            Scheme::Scram if !cfg!(feature = "scram") => Some("scram"),
+            Scheme::Phpass | Scheme::Apr1 | Scheme::Ldap | Scheme::Hex
+                if !cfg!(feature = "digest") =>
+            {
+                Some("digest")
+            }
             Scheme::Libcrypt if !cfg!(feature = "libcrypt") => Some("libcrypt"),
             _ => None,
         }

@@ -70,18 +70,19 @@ impl Hash {
                 let inner = foreign::setting(inner);
                 if around { Ok(Hash::Wrapped(inner?, outer)) } else { Err(formats::UNCLOSED) }
             }
-            Kind::Foreign(known, text) => match known.scheme {
-                None => Err(Error::NoVerifier { name: known.name }),
-                Some(scheme) if scheme.missing_feature().is_some() => {
-                    Err(Error::NotAccepted { scheme })
+            Kind::Foreign(known, text) => {
+                if let Some(scheme) = known.scheme.filter(|one| one.missing_feature().is_some()) {
+                    return Err(Error::NotAccepted { scheme });
                 }
-                Some(_) => {
-                    let expected = "a complete string of this scheme";
-                    let parsed = Foreign::parse(text);
-                    let parsed = parsed.unwrap_or(Err(Error::malformed(known.name, expected)));
-                    parsed.map(Hash::Foreign)
+                let (known, text) = formats::plain(known, text)?;
+                if known.scheme.is_some_and(Scheme::is_ours) {
+                    return Ok(Hash::Ours(HashString::parse(&*text)?));
                 }
-            },
+                let expected = "a complete string of this scheme";
+                let parsed = Foreign::parse(&text);
+                let parsed = parsed.unwrap_or(Err(Error::malformed(known.name, expected)));
+                parsed.map(Hash::Foreign)
+            }
             Kind::Shadowed => {
                 let expected = "the string itself; `x` means that it is in the shadow file";
                 Err(Error::malformed("stored string", expected))

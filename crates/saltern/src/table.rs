@@ -27,7 +27,7 @@ pub use self::census::Census;
 pub use self::lines::{Entry, Format, Report, Row, each_line, rows};
 use crate::cost_class::example;
 use crate::error::Error;
-pub use crate::formats::{Kind, StringFormat, identify};
+pub use crate::formats::{Kind, StringFormat, formats, identify};
 use crate::opened::OpenedPolicy;
 use crate::policy::Policy;
 pub use crate::rehash::Reasons;
@@ -133,7 +133,7 @@ impl Table {
                 census.add(&stored, &self.opened, refused);
                 Ok(())
             }
-            Err(Error::NoVerifier { name }) => {
+            Err(Error::NoVerifier { name, .. }) => {
                 census.add_unsupported(name, locked(stored));
                 Ok(())
             }

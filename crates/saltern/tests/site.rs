@@ -7,6 +7,8 @@ mod site {
     #[allow(dead_code, reason = "the example is a program, too")]
     #[path = "../../examples/axum.rs"]
     mod example;
+    #[cfg(feature = "libcrypt")]
+    mod forms;
     mod hostile;
     mod http;
     mod life;

@@ -136,7 +136,9 @@ impl Args {
         output.line(format!("wrapped      {}", census.wrapped))?;
         let scheme = |scheme: &saltern::policy::Scheme| {
             let accepted = policy.schemes.contains(scheme);
-            format!("{scheme}{}", if accepted { "" } else { " (not accepted by the policy)" })
+            let fast = if scheme.is_fast() { ", a fast digest: wrap it" } else { "" };
+            let accepted = if accepted { "" } else { " (not accepted by the policy)" };
+            format!("{scheme}{accepted}{fast}")
         };
         list("schemes", census.schemes.iter().map(|(at, count)| (scheme(at), *count)), output)?;
         let unsupported = census.unsupported.iter();

@@ -1,6 +1,7 @@
 //! `saltern inspect`: the contents of a stored string.
 
 mod escrypt;
+mod forms;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ Examples:
   saltern inspect '$y$j9T$SaltForThisHash0'
   sudo saltern inspect --hash-file /etc/shadow
   saltern inspect --json --hash-file users.txt | jq .scheme
+  saltern inspect --formats              every form that is recognised
 
 Exit status: 0 every string was recognised, other schemes by their name;
 2 an error, or a string that is malformed or unknown.";
@@ -34,15 +36,19 @@ Exit status: 0 every string was recognised, other schemes by their name;
 /// are accepted, too.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[command(group = ArgGroup::new("what").args(["hash", "hash_file"]).required(true))]
+#[command(group = ArgGroup::new("what").args(["hash", "hash_file", "formats"]).required(true))]
 #[command(group = ArgGroup::new("of_a_file").args(OF_A_FILE).multiple(true).conflicts_with("hash"))]
 pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,
 
-    /// Print one JSON object for each string
+    /// Print one JSON object for each string, or for each form
     #[arg(long)]
     json: bool,
+
+    /// List the forms of strings that are recognised: which of them are verified and wrapped
+    #[arg(long)]
+    formats: bool,
 }
 
 /// The record of one string, in the order shown.
@@ -59,6 +65,9 @@ struct Record {
     /// The scheme that a policy must accept for a `foreign` string to be verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     accepted_as: Option<&'static str>,
+    /// What to do about a `foreign` string that no policy verifies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'static str>,
     /// The hash within this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     over: Option<Inner>,
@@ -153,6 +162,9 @@ impl RomDetails {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.formats {
+        return forms::list(args.json);
+    }
     let entries = args.entries.read()?;
     let mut output = Output::new();
     let mut errors = 0;
@@ -201,6 +213,7 @@ impl Record {
             }
             Kind::Foreign(known, _) => {
                 self.accepted_as = known.scheme.map(policy::Scheme::name);
+                self.advice = known.advice();
                 self.kind = "foreign";
             }
             Kind::Locked => self.kind = "locked",
@@ -311,7 +324,10 @@ impl Record {
             ("shadowed", ..) => "the string is in the shadow file".to_owned(),
             ("foreign", Some(name), _) => match self.accepted_as {
                 Some(scheme) => format!("{name}, verified under a policy that accepts {scheme}"),
-                None => format!("{name}, which this program does not compute"),
+                None => {
+                    let advice = self.advice.unwrap_or_default();
+                    format!("{name}, which this program does not compute: {advice}")
+                }
             },
             (kind, Some(name), _) => match &self.over {
                 Some(inner) => format!("{name} {kind} over a hash of {}", inner.scheme),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::policy::BCRYPT;
-use crate::program::{PASSWORD, PROGRAM, YESCRYPT, repository, run, stdout};
+use crate::program::{PASSWORD, PROGRAM, YESCRYPT, json_lines, repository, run, stdout};
 
 /// A command line in a folder, by a shell without a terminal, with this standard input.
 fn shell(folder: &Path, line: &str, input: &str) -> Output {
@@ -54,11 +54,13 @@ fn the_page_on_old_tables_is_true() {
                 fs::write(in_folder("saltern.toml"), text).unwrap();
             }
             "console" => {
-                for block in text
-                    .split("$ ")
-                    .filter(|block| block.starts_with("saltern ") || block.starts_with("echo "))
-                {
+                for block in text.split("$ ").filter(|block| !block.is_empty()) {
                     let (line, expected) = block.split_once('\n').unwrap();
+                    if let Some(file) = line.strip_prefix("cat ") {
+                        fs::write(in_folder(file), expected).unwrap();
+                        continue;
+                    }
+                    assert!(line.starts_with("saltern ") || line.starts_with("echo "), "{line}");
                     let output = shell(folder.path(), &format!("{{ {line}; }} 2>&1"), "");
                     let printed = stdout(&output);
                     assert!(shows(expected, printed), "{line}\n{printed}instead of\n{expected}");
@@ -72,7 +74,22 @@ fn the_page_on_old_tables_is_true() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!((commands, fingerprints.len()), (13, 2));
+    assert_eq!((commands, fingerprints.len()), (19, 2));
+}
+
+/// docs/strings.md names the beginning of every form that is recognised.
+#[test]
+fn the_page_on_strings_names_every_form() {
+    let page = fs::read_to_string(repository("docs/strings.md")).unwrap();
+    let output = run(&["inspect", "--formats", "--json"], "");
+    let mut count = 0;
+    for form in json_lines(&output) {
+        let prefix = form["prefix"].as_str().unwrap();
+        let own = form["accepted_as"] == "yescrypt" || form["accepted_as"] == "escrypt";
+        assert!(own || page.contains(&format!("`{prefix}`")) || prefix.is_empty(), "{prefix}");
+        count += 1;
+    }
+    assert_eq!(count, 120);
 }
 
 /// The folder in which the README's commands make sense.

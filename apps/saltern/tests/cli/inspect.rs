@@ -171,7 +171,10 @@ fn files() {
 fn other_schemes_are_named() {
     let bcrypt = json!({"scheme": "bcrypt", "kind": "foreign", "accepted_as": "bcrypt"});
     assert_eq!(inspect("$2b$05$abc"), bcrypt);
-    assert_eq!(inspect("$P$9IQRaTwmf"), json!({"scheme": "phpass", "kind": "foreign"}));
+    let advice = "such accounts need a new password";
+    let nt =
+        json!({"scheme": "the NT hash in the Dovecot format", "kind": "foreign", "advice": advice});
+    assert_eq!(inspect("{NTLM}0123"), nt);
     for (string, words) in [
         ("$5$a$b", "sha256crypt, verified under a policy that accepts sha-crypt"),
         ("{SSHA256}abc", "LDAP salted SHA-256, verified under a policy that accepts ldap"),
@@ -181,7 +184,12 @@ fn other_schemes_are_named() {
             "PBKDF2-HMAC-SHA1 in the Django format, verified under a policy that accepts pbkdf2",
         ),
         ("rqXexS6ZhobKA", "traditional DES, verified under a policy that accepts libcrypt"),
-        ("$apr1$a$b", "Apache md5crypt, which this program does not compute"),
+        ("$apr1$a$b", "Apache md5crypt, verified under a policy that accepts apr1"),
+        (
+            "{noop}secret",
+            "a plain password in the Spring format, which this program does not compute: it is the \
+             password itself: hash it as a new one, and delete this",
+        ),
         ("{CRYPT}!$y$", "locked: no password matches"),
     ] {
         assert_eq!(seen(&run(&["inspect", string], "")), (Some(0), &*format!("{words}\n"), ""));
@@ -189,6 +197,27 @@ fn other_schemes_are_named() {
     for string in ["garbage", "$y$", "$y$j9T", "$y$j9T$abcd$short", "$7$C"] {
         assert_one_error(&run(&["inspect", string], ""), "");
     }
+}
+
+/// Each form once, with what can be done about it.
+#[test]
+fn every_form_is_listed() {
+    let output = run(&["inspect", "--formats"], "");
+    let lines: Vec<_> = stdout(&output).lines().collect();
+    for line in [
+        "{bcrypt}                        bcrypt in the Spring format, verified as bcrypt, wrapped",
+        "$y$                             yescrypt, verified as yescrypt",
+        "{NTLM}                          the NT hash in the Dovecot format, known by name: such \
+         accounts need a new password",
+    ] {
+        assert!(lines.contains(&line), "{line}");
+    }
+    let output = run(&["inspect", "--formats", "--json"], "");
+    let forms = json_lines(&output);
+    assert_eq!(forms.len(), lines.len());
+    let wrapped = forms.iter().filter(|form| form["wrapped"] == true).count();
+    let verified = forms.iter().filter(|form| !form["accepted_as"].is_null()).count();
+    assert_eq!((lines.len(), verified, wrapped), (120, 94, 81));
 }
 
 /// What `saltern wrap` prints.

@@ -145,7 +145,11 @@ fn exit_statuses_of_a_single_string() {
         ("", "no password"),
         ("!", "locked"),
         ("x", "shadow file"),
-        ("$P$9IQRaTwmf", "this program does not compute phpass ($P$)"),
+        ("$P$9IQRaTwmf", "phpass ($P$) can be verified only with --policy"),
+        (
+            "{SASL}a@b",
+            "does not compute OpenLDAP's pass-through authentication ({SASL}): the password",
+        ),
         ("something", "expected the beginning of a known scheme"),
         ("$y$j9T$abcd", "cannot verify"),
     ] {

@@ -8,13 +8,24 @@
 //! Of the key, which is the password and a zero byte repeated, the first 72 bytes count: so longer
 //! passwords match by their beginning, as they did when the string was made. The update after a
 //! match is a hash of the whole password.
+//!
+//! Some programs give bcrypt a digest of the password instead, so that all of it counts:
+//!
+//! ```text
+//! bcrypt_sha256$$2b$12$…                    Django: SHA-256 in hexadecimal digits
+//! $wp$2y$10$…                               WordPress: HMAC-SHA-384 in base 64
+//! $bcrypt-sha256$v=2,t=2b,r=12$salt$digest  passlib: HMAC-SHA-256 with the salt, in base 64
+//! $bcrypt-sha256$2b,12$salt$digest          passlib before 1.7.3: SHA-256 in base 64
+//! ```
 
 use std::fmt;
 
-use base64ct::{Base64Bcrypt, Encoding};
+use base64ct::{Base64, Base64Bcrypt, Encoding};
 use blowfish::Blowfish;
+use hmac::{Hmac, KeyInit, Mac};
 use saltern_pool::task::Task;
 use saltern_wipe::Zeroizing;
+use sha2::{Digest, Sha256, Sha384};
 
 use super::{Foreign, Setting, without_zeros};
 use crate::error::Error;
@@ -29,48 +40,135 @@ const DIGEST: usize = 31;
 /// Bytes of a key that count: 18 words.
 const KEY: usize = 72;
 
+/// What bcrypt is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Password,
+    Django,
+    WordPress,
+    /// Of this version.
+    Passlib(u8),
+}
+
 #[derive(Clone)]
 struct Bcrypt {
+    over: Over,
     variant: u8,
     cost: u32,
     /// As written in the string.
     salt: String,
 }
 
+/// What is before the string of bcrypt in the forms of Django and WordPress, and which one it is.
+const BEFORE: [(&str, Over); 2] = [("bcrypt_sha256$", Over::Django), ("$wp", Over::WordPress)];
+const PASSLIB: &str = "$bcrypt-sha256$";
+
 pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
+    if let Some(rest) = text.strip_prefix(PASSLIB) {
+        let expected = "v=2,t=2b,r=COST$, 22 digits of salt, $, and 31 of the digest";
+        return Some(passlib(rest).ok_or(Error::malformed("bcrypt-sha256 string", expected)));
+    }
+    let before = BEFORE.into_iter().find_map(|(head, over)| Some((text.strip_prefix(head)?, over)));
+    let (text, over) = before.unwrap_or((text, Over::Password));
     let rest = text.strip_prefix("$2")?;
     let (&variant, b'$') = (rest.as_bytes().first()?, rest.as_bytes().get(1)?) else { return None };
     if !b"abxy".contains(&variant) {
         return None;
     }
     let expected = "two digits of the cost (04 to 31), $, 22 digits of salt and 31 of the digest";
-    Some(fields(variant, text).ok_or(Error::malformed("bcrypt string", expected)))
+    let (setting, digest) = text.split_at_checked(SETTING).unwrap_or((text, ""));
+    let found = setting.get(4..).and_then(|rest| rest.split_once('$'));
+    let found = found.and_then(|(cost, salt)| fields((over, variant), cost, salt, digest));
+    Some(found.ok_or(Error::malformed("bcrypt string", expected)))
 }
 
-fn fields(variant: u8, text: &str) -> Option<Foreign> {
-    let (setting, digest) = text.split_at_checked(SETTING)?;
-    let (cost, salt) = setting.get(4..)?.split_once('$')?;
+fn passlib(rest: &str) -> Option<Foreign> {
+    let (version, rest) = match rest.strip_prefix("v=2,t=") {
+        Some(rest) => (2, rest.replacen(",r=", ",", 1)),
+        None => (1, rest.to_owned()),
+    };
+    let (head, digest) = rest.rsplit_once('$')?;
+    let (head, salt) = head.split_once('$')?;
+    let (variant, cost) = head.split_once(',')?;
+    let variant = match variant {
+        "2a" if version == 1 => b'a',
+        "2b" => b'b',
+        _ => return None,
+    };
+    // Here the cost has no leading zero.
+    let cost = super::decimal(cost).map(|cost| format!("{cost:02}"))?;
+    fields((Over::Passlib(version), variant), &cost, salt, digest)
+}
+
+fn fields((over, variant): (Over, u8), cost: &str, salt: &str, digest: &str) -> Option<Foreign> {
     let two = cost.len() == 2 && cost.bytes().all(|c| c.is_ascii_digit());
     let cost = two.then(|| cost.parse().ok()).flatten().filter(|cost| (4..=31).contains(cost))?;
     let digits = |text: &str| text.bytes().all(|c| DIGITS.contains(&c));
     let whole = salt.len() == 22 && digest.len() == DIGEST && digits(salt) && digits(digest);
-    let setting = Bcrypt { variant, cost, salt: salt.to_owned() };
+    let setting = Bcrypt { over, variant, cost, salt: salt.to_owned() };
     whole.then(|| Foreign::new(setting, digest))
 }
 
 pub(super) fn complete(text: &str) -> Option<String> {
-    (text.starts_with("$2") && text.len() == SETTING).then(|| text.to_owned() + &".".repeat(DIGEST))
+    let digest = ".".repeat(DIGEST);
+    if text.starts_with(PASSLIB) {
+        return Some(format!("{text}${digest}"));
+    }
+    let before = BEFORE.iter().find_map(|(head, _)| text.strip_prefix(head));
+    let inner = before.unwrap_or(text);
+    (inner.starts_with("$2") && inner.len() == SETTING).then(|| text.to_owned() + &digest)
 }
 
 impl fmt::Display for Bcrypt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "$2{}${:02}${}", char::from(self.variant), self.cost, self.salt)
+        let Bcrypt { over, variant, cost, salt } = self;
+        let variant = char::from(*variant);
+        if let Over::Passlib(version) = over {
+            return match version {
+                1 => write!(f, "{PASSLIB}2{variant},{cost}${salt}"),
+                _ => write!(f, "{PASSLIB}v={version},t=2{variant},r={cost}${salt}"),
+            };
+        }
+        let before = BEFORE.iter().find(|(_, of)| of == over).map_or("", |(head, _)| head);
+        write!(f, "{before}$2{variant}${cost:02}${salt}")
     }
 }
+
+impl Over {
+    /// What bcrypt is given for a password.
+    fn of(self, password: &[u8], salt: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let text = |digest: &[u8]| Zeroizing::new(Base64::encode_string(digest).into_bytes());
+        let bytes = |digest: &[u8]| Zeroizing::new(digest.to_vec());
+        Ok(match self {
+            Over::Password => bytes(without_zeros(password)?),
+            Over::Django => {
+                let digest = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(password)));
+                Zeroizing::new(base16ct::lower::encode_string(&*digest).into_bytes())
+            }
+            Over::WordPress => {
+                let mac = <Hmac<Sha384> as KeyInit>::new_from_slice(b"wp-sha384");
+                let mac = mac.map_err(|_| FAILED)?.chain_update(password);
+                text(&bytes(&mac.finalize().into_bytes()))
+            }
+            Over::Passlib(1) => text(&*Zeroizing::new(<[u8; 32]>::from(Sha256::digest(password)))),
+            Over::Passlib(_) => {
+                let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(salt.as_bytes());
+                let mac = mac.map_err(|_| FAILED)?.chain_update(password);
+                text(&bytes(&mac.finalize().into_bytes()))
+            }
+        })
+    }
+}
+
+const FAILED: Error = Error::Failed { scheme: Scheme::Bcrypt, why: "HMAC refused a key" };
 
 impl Setting for Bcrypt {
     fn scheme(&self) -> Scheme {
         Scheme::Bcrypt
+    }
+
+    fn is_of_c_strings(&self) -> bool {
+        self.over == Over::Password
     }
 
     /// Each step enciphers 2 * 521 blocks.
@@ -87,7 +185,8 @@ impl Setting for Bcrypt {
     }
 
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error> {
-        let Keys { first, rest } = keys(self.variant, without_zeros(password)?);
+        let password = self.over.of(password, &self.salt)?;
+        let Keys { first, rest } = keys(self.variant, &password);
         let salt = decode(self.salt.as_bytes());
         let mut state = Blowfish::bc_init_state();
         state.salted_expand_key(&salt, &*first);

@@ -1,9 +1,11 @@
 //! Fast digests, unsuitable for passwords: those of LDAP, such as `{SSHA}` and base 64 of the
-//! digest and the salt, and bare hexadecimal digits. They are supported so that they can be
-//! wrapped, at once.
+//! digest and the salt; `sha1$` and `md5$` of Django, with the salt in front of the password; bare
+//! hexadecimal digits; and MySQL's SHA-1 of SHA-1. They are supported so that they can be wrapped,
+//! at once.
 //!
-//! As settings they are written without braces: `SSHA$` and the salt in base 64; `md5`, `sha1`,
-//! `sha256` or `sha512`. Their digests are written in hexadecimal digits.
+//! As settings they are written without braces: `SSHA$` and the salt in base 64; `django-sha1$` and
+//! the salt in base 64; `md5`, `sha1`, `sha256`, `sha384` or `sha512`; `mysql`. Their digests are
+//! written in hexadecimal digits.
 
 use std::fmt;
 
@@ -12,7 +14,7 @@ use md5::Md5;
 use saltern_pool::task::Task;
 use saltern_wipe::Zeroizing;
 use sha1::Sha1;
-use sha2::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use super::{Foreign, Setting};
 use crate::error::Error;
@@ -23,11 +25,12 @@ enum Hash {
     Md5,
     Sha1,
     Sha256,
+    Sha384,
     Sha512,
 }
 
 impl Hash {
-    const ALL: [Hash; 4] = [Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha512];
+    const ALL: [Hash; 5] = [Hash::Md5, Hash::Sha1, Hash::Sha256, Hash::Sha384, Hash::Sha512];
 
     /// The name of bare digits.
     const fn name(self) -> &'static str {
@@ -35,6 +38,7 @@ impl Hash {
             Hash::Md5 => "md5",
             Hash::Sha1 => "sha1",
             Hash::Sha256 => "sha256",
+            Hash::Sha384 => "sha384",
             Hash::Sha512 => "sha512",
         }
     }
@@ -44,34 +48,45 @@ impl Hash {
             Hash::Md5 => 16,
             Hash::Sha1 => 20,
             Hash::Sha256 => 32,
+            Hash::Sha384 => 48,
             Hash::Sha512 => 64,
         }
     }
 
-    /// The digest of the password followed by the salt.
-    fn compute(self, password: &[u8], salt: &[u8]) -> Zeroizing<Vec<u8>> {
-        fn of<D: Digest>(password: &[u8], salt: &[u8]) -> Zeroizing<Vec<u8>> {
-            let digest = D::new().chain_update(password).chain_update(salt).finalize();
+    /// The digest of one text followed by another.
+    fn compute(self, first: &[u8], second: &[u8]) -> Zeroizing<Vec<u8>> {
+        fn of<D: Digest>(first: &[u8], second: &[u8]) -> Zeroizing<Vec<u8>> {
+            let digest = D::new().chain_update(first).chain_update(second).finalize();
             Zeroizing::new(digest.to_vec())
         }
         match self {
-            Hash::Md5 => of::<Md5>(password, salt),
-            Hash::Sha1 => of::<Sha1>(password, salt),
-            Hash::Sha256 => of::<Sha256>(password, salt),
-            Hash::Sha512 => of::<Sha512>(password, salt),
+            Hash::Md5 => of::<Md5>(first, second),
+            Hash::Sha1 => of::<Sha1>(first, second),
+            Hash::Sha256 => of::<Sha256>(first, second),
+            Hash::Sha384 => of::<Sha384>(first, second),
+            Hash::Sha512 => of::<Sha512>(first, second),
         }
     }
 }
 
 /// The names of LDAP, and whether there is a salt.
-const LDAP: [(&str, Hash, bool); 6] = [
+const LDAP: [(&str, Hash, bool); 10] = [
     ("MD5", Hash::Md5, false),
     ("SMD5", Hash::Md5, true),
     ("SHA", Hash::Sha1, false),
     ("SSHA", Hash::Sha1, true),
+    ("SHA256", Hash::Sha256, false),
     ("SSHA256", Hash::Sha256, true),
+    ("SHA384", Hash::Sha384, false),
+    ("SSHA384", Hash::Sha384, true),
+    ("SHA512", Hash::Sha512, false),
     ("SSHA512", Hash::Sha512, true),
 ];
+
+/// The names of Django's digests as settings.
+const DJANGO: [(&str, Hash); 2] = [("django-md5", Hash::Md5), ("django-sha1", Hash::Sha1)];
+/// The name of MySQL's digest as a setting.
+const MYSQL: &str = "mysql";
 
 /// The longest salt, in bytes.
 const SALT: usize = 64;
@@ -79,8 +94,19 @@ const SALT: usize = 64;
 #[derive(Clone)]
 struct Plain {
     hash: Hash,
-    /// The LDAP name and the salt; `None` for bare digits.
-    ldap: Option<(&'static str, Vec<u8>)>,
+    form: Form,
+}
+
+#[derive(Clone)]
+enum Form {
+    /// Nothing but digits.
+    Bare,
+    /// The digest of the digest.
+    MySql,
+    /// The salt follows the password.
+    Ldap(&'static str, Vec<u8>),
+    /// The salt comes first.
+    Django(&'static str, Vec<u8>),
 }
 
 pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
@@ -92,43 +118,88 @@ pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
             ldap(name, (hash, salted), rest).ok_or(Error::malformed("LDAP string", expected)),
         );
     }
+    if let Some((name, rest)) = text.split_once('$') {
+        let of_name = |(known, _): &(&str, Hash)| known.strip_prefix("django-") == Some(name);
+        let (name, hash) = DJANGO.into_iter().find(of_name)?;
+        let expected = "a salt of at most 64 characters, $, and the digest in hexadecimal digits";
+        return Some(django(name, hash, rest).ok_or(Error::malformed("Django string", expected)));
+    }
+    if let Some(digits) = text.strip_prefix('*').filter(|digits| digits.len() == 40) {
+        return hexadecimal(Plain { hash: Hash::Sha1, form: Form::MySql }, digits).map(Ok);
+    }
     let hash = Hash::ALL.into_iter().find(|hash| 2 * hash.len() == text.len())?;
-    let hex = text.bytes().all(|c| c.is_ascii_hexdigit());
-    hex.then(|| Ok(Foreign::new(Plain { hash, ldap: None }, text.to_ascii_lowercase())))
+    hexadecimal(Plain { hash, form: Form::Bare }, text).map(Ok)
+}
+
+fn hexadecimal(setting: Plain, digits: &str) -> Option<Foreign> {
+    let whole = digits.len() == 2 * setting.hash.len();
+    let hex = whole && digits.bytes().all(|c| c.is_ascii_hexdigit());
+    hex.then(|| Foreign::new(setting, digits.to_ascii_lowercase()))
 }
 
 fn ldap(name: &'static str, (hash, salted): (Hash, bool), rest: &str) -> Option<Foreign> {
     let bytes = Base64::decode_vec(rest).ok()?;
     let (digest, salt) = bytes.split_at_checked(hash.len())?;
     let fits = if salted { (1..=SALT).contains(&salt.len()) } else { salt.is_empty() };
-    let setting = Plain { hash, ldap: Some((name, salt.to_vec())) };
+    let setting = Plain { hash, form: Form::Ldap(name, salt.to_vec()) };
     fits.then(|| Foreign::new(setting, &*Zeroizing::new(base16ct::lower::encode_string(digest))))
+}
+
+fn django(name: &'static str, hash: Hash, rest: &str) -> Option<Foreign> {
+    let (salt, digits) = rest.split_once('$')?;
+    let plain = |c: u8| c.is_ascii_graphic() || c == b' ';
+    let fits = salt.len() <= SALT && salt.bytes().all(plain);
+    let setting = Plain { hash, form: Form::Django(name, salt.as_bytes().to_vec()) };
+    fits.then(|| hexadecimal(setting, digits)).flatten()
 }
 
 pub(super) fn complete(text: &str) -> Option<String> {
     if let Some(hash) = Hash::ALL.into_iter().find(|hash| hash.name() == text) {
         return Some("0".repeat(2 * hash.len()));
     }
+    if text == MYSQL {
+        return Some(format!("*{}", "0".repeat(40)));
+    }
     let (name, salt) = text.split_once('$').unwrap_or((text, ""));
+    let salt = Base64::decode_vec(salt).ok()?;
+    if let Some((name, hash)) = DJANGO.into_iter().find(|(known, _)| *known == name) {
+        let (name, salt) = (name.strip_prefix("django-")?, String::from_utf8(salt).ok()?);
+        return Some(format!("{name}${salt}${}", "0".repeat(2 * hash.len())));
+    }
     let (name, hash, _) = LDAP.into_iter().find(|(known, ..)| *known == name)?;
     let mut bytes = vec![0; hash.len()];
-    bytes.extend(Base64::decode_vec(salt).ok()?);
+    bytes.extend(salt);
     Some(format!("{{{name}}}{}", Base64::encode_string(&bytes)))
 }
 
 impl fmt::Display for Plain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.ldap {
-            None => f.write_str(self.hash.name()),
-            Some((name, salt)) if salt.is_empty() => f.write_str(name),
-            Some((name, salt)) => write!(f, "{name}${}", Base64::encode_string(salt)),
+        match &self.form {
+            Form::Bare => f.write_str(self.hash.name()),
+            Form::MySql => f.write_str(MYSQL),
+            Form::Ldap(name, salt) if salt.is_empty() => f.write_str(name),
+            Form::Ldap(name, salt) | Form::Django(name, salt) => {
+                write!(f, "{name}${}", Base64::encode_string(salt))
+            }
+        }
+    }
+}
+
+impl Plain {
+    fn salt_bytes(&self) -> &[u8] {
+        match &self.form {
+            Form::Ldap(_, salt) | Form::Django(_, salt) => salt,
+            Form::Bare | Form::MySql => &[],
         }
     }
 }
 
 impl Setting for Plain {
     fn scheme(&self) -> Scheme {
-        if self.ldap.is_some() { Scheme::Ldap } else { Scheme::Hex }
+        match self.form {
+            Form::Ldap(..) | Form::Django(..) => Scheme::Ldap,
+            Form::Bare | Form::MySql => Scheme::Hex,
+        }
     }
 
     fn cost(&self, password: usize) -> Task {
@@ -136,16 +207,25 @@ impl Setting for Plain {
     }
 
     fn salt(&self) -> usize {
-        self.ldap.as_ref().map_or(0, |(_, salt)| salt.len())
+        self.salt_bytes().len()
     }
 
     fn unsalted(&self) -> String {
-        let ldap = self.ldap.as_ref().map(|(name, salt)| (*name, vec![0; salt.len()]));
-        Plain { ldap, ..self.clone() }.to_string()
+        let form = match &self.form {
+            Form::Ldap(name, salt) => Form::Ldap(name, vec![0; salt.len()]),
+            Form::Django(name, salt) => Form::Django(name, vec![b'0'; salt.len()]),
+            other => other.clone(),
+        };
+        Plain { form, ..*self }.to_string()
     }
 
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error> {
-        let salt = self.ldap.as_ref().map_or(&[][..], |(_, salt)| salt);
-        Ok(Zeroizing::new(base16ct::lower::encode_string(&self.hash.compute(password, salt))))
+        let (hash, salt) = (self.hash, self.salt_bytes());
+        let digest = match self.form {
+            Form::Bare | Form::Ldap(..) => hash.compute(password, salt),
+            Form::Django(..) => hash.compute(salt, password),
+            Form::MySql => hash.compute(&hash.compute(password, &[]), &[]),
+        };
+        Ok(Zeroizing::new(base16ct::lower::encode_string(&digest)))
     }
 }

@@ -1,4 +1,4 @@
-//! PBKDF2 with HMAC, in three forms:
+//! PBKDF2 with HMAC, in three forms; `forms/pbkdf2.rs` rewrites the others as the first:
 //!
 //! ```text
 //! $pbkdf2-sha256$i=600000,l=32$salt$digest     PHC
@@ -19,8 +19,8 @@ use super::{Foreign, Setting, decimal};
 use crate::error::Error;
 use crate::scheme::Scheme;
 
-/// Bytes of a digest.
-const DIGEST: std::ops::RangeInclusive<usize> = 16..=64;
+/// Bytes of a digest: the longest are those of 389.
+const DIGEST: std::ops::RangeInclusive<usize> = 16..=256;
 /// The longest salt, in bytes.
 const SALT: usize = 128;
 
@@ -63,7 +63,7 @@ const PREFIXES: [(&str, Form, Hash); 9] = [
 pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
     let known = |(prefix, form, hash)| Some((form, hash, text.strip_prefix(prefix)?));
     let (form, hash, rest) = PREFIXES.into_iter().find_map(known)?;
-    let expected = "rounds, a salt of at most 128 bytes, and a digest of 16 to 64";
+    let expected = "rounds, a salt of at most 128 bytes, and a digest of 16 to 256";
     Some(fields(form, hash, rest).ok_or(Error::malformed("PBKDF2 string", expected)))
 }
 

@@ -2,14 +2,18 @@
 
 #[cfg(feature = "json")]
 mod json;
+#[cfg(feature = "json")]
+mod keycloak;
+mod ldif;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
-use std::ops::Range;
 
+use self::written::{Place, Written};
 use super::bounded::{Lines, Piece};
 use crate::error::Error;
 use crate::stored::Stored;
@@ -26,20 +30,33 @@ const MAX_LINE: usize = 64 << 10;
 pub enum Format {
     /// Depends on the line: a JSON object has the string under the key `hash` (feature `json`); a
     /// line that begins with `$`, or has no colon, is the string; any other line has it between its
-    /// first two colons. Lines that begin with `#` have none. An LDIF line in base 64 (`name::
-    /// value`) is bad.
+    /// first two colons. Lines that begin with `#` have none. A line of LDIF (`name:: value` or
+    /// `userPassword: value`) is bad.
     Detect,
     /// The whole line is the string.
     Bare,
     /// The string is one of the fields between colons, counted from 0: 1 in `user:hash:…`. Lines
     /// with fewer fields are bad, unless they are empty or begin with `#`.
     Field(usize),
-    /// The string is the value of this key of a JSON object. Objects without the key, or with
-    /// `null` as its value, have no string, and neither have lines that begin with `#`. An object
-    /// with a duplicate key is bad.
+    /// The string is the value of this key of a JSON object; or, if the text begins with `/`, where
+    /// this JSON pointer (RFC 6901) leads. On its way a pointer enters text that is JSON itself, as
+    /// columns of databases have it. Objects without the key, or with `null` as its value, have no
+    /// string, and neither have lines that begin with `#`. An object with a duplicate key is bad.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Json(String),
+    /// Credentials of Keycloak: JSON objects with `secret_data` and `credential_data`, as in its
+    /// table `credential`, or `secretData` and `credentialData`, as in its exports; or users with
+    /// such `credentials`. The string is put together from salt, digest, iterations and algorithm,
+    /// in the PHC string format. A new string becomes the `value`, with no salt and the algorithm
+    /// `saltern`; the value of any other algorithm is a string as it is. Credentials that are no
+    /// passwords have no string.
+    #[cfg(feature = "json")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
+    Keycloak,
+    /// LDIF: the string is the value of `userPassword`, as text or in base 64, on one line or
+    /// folded; the account is the name of the entry. All other lines have none.
+    Ldif,
 }
 
 /// A line that has a stored string. Lines where its place is empty are not entries.
@@ -109,13 +126,13 @@ impl std::fmt::Debug for Row {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn rows(input: impl BufRead, format: &Format) -> impl Iterator<Item = io::Result<Row>> {
-    let row = move |(number, piece, line): (u64, Piece, Vec<u8>)| row(number, piece, &line, format);
-    pieces(input).filter_map(move |piece| piece.map(row).transpose())
+    pieces(input, format).filter_map(|piece| piece.map(|piece| row(&piece, format)).transpose())
 }
 
-fn row(number: u64, piece: Piece, line: &[u8], format: &Format) -> Option<Row> {
+fn row(piece: &NumberedPiece, format: &Format) -> Option<Row> {
+    let NumberedPiece { number, line, .. } = piece;
     let account = || find(line, format).ok().flatten()?.account;
-    let (account, stored) = match piece {
+    let (account, stored) = match piece.piece {
         Piece::Rest => return None,
         Piece::Start => (account(), Err(LONG)),
         Piece::Whole => match read(line, format).transpose()? {
@@ -123,20 +140,39 @@ fn row(number: u64, piece: Piece, line: &[u8], format: &Format) -> Option<Row> {
             Err(error) => (account(), Err(error)),
         },
     };
-    let account = account.map(|account| line[account].to_vec());
+    let number = *number;
+    let account = account.map(|account| line[account].to_vec()).or_else(|| piece.entry.clone());
     let is_one = account.is_some() || stored != Ok(String::new());
     is_one.then_some(Row { number, account, stored })
 }
 
 const LONG: Error = Error::malformed("line", "at most 64 KiB");
 
+/// A line, or a piece of one that is too long.
+struct NumberedPiece {
+    /// The number of the line; of a folded one, that of its first line.
+    number: u64,
+    piece: Piece,
+    line: Vec<u8>,
+    /// The name of the entry of LDIF, with its password only.
+    entry: Option<Vec<u8>>,
+}
+
 /// The lines of an input, or pieces of those that are too long, with their numbers.
-fn pieces(input: impl BufRead) -> impl Iterator<Item = io::Result<(u64, Piece, Vec<u8>)>> {
+fn pieces(input: impl BufRead, format: &Format) -> impl Iterator<Item = io::Result<NumberedPiece>> {
     let mut lines = Lines::new(input, MAX_LINE);
+    let mut unfolding = (*format == Format::Ldif).then(ldif::Unfolding::default);
     std::iter::from_fn(move || {
-        let mut line = Vec::new();
-        let piece = lines.next(&mut line).transpose()?;
-        Some(piece.map(|piece| (lines.number(), piece, line)))
+        let mut next = || {
+            let mut line = Vec::new();
+            let piece = lines.next(&mut line).transpose()?;
+            let number = lines.number();
+            Some(piece.map(|piece| NumberedPiece { number, piece, line, entry: None }))
+        };
+        match &mut unfolding {
+            Some(unfolding) => unfolding.next(&mut next),
+            None => next(),
+        }
     })
 }
 
@@ -185,45 +221,44 @@ pub fn each_line(
     mut operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
     mut bad: impl FnMut(u64, &Error),
 ) -> io::Result<Report> {
-    let (mut report, mut lines) = (Report::default(), pieces(input));
-    let (mut waiting, mut ended) = (VecDeque::new(), 0);
+    let (mut report, mut lines) = (Report::default(), pieces(input, format));
+    let mut waiting = VecDeque::new();
     loop {
         let next = lines.next().transpose();
         let more = matches!(next, Ok(Some(_)));
         let next = next.map(|next| {
-            waiting.extend(next.map(|(number, piece, line)| match piece {
-                Piece::Rest => Line::More(line),
-                Piece::Start => Line::Bad(line, LONG),
-                Piece::Whole => begin(line, number, format, &mut operation),
+            waiting.extend(next.map(|next| match next.piece {
+                Piece::Rest => (next.number, Line::More(next.line)),
+                Piece::Start => (next.number, Line::Bad(next.line, LONG)),
+                Piece::Whole => (next.number, begin(next, format, &mut operation)),
             }));
         });
         while waiting.len() > if more { WINDOW } else { 0 } {
-            let Some(line) = waiting.pop_front() else { break };
-            ended += u64::from(!matches!(line, Line::More(_)));
+            let Some((number, line)) = waiting.pop_front() else { break };
+            report.lines += u64::from(!matches!(line, Line::More(_)));
             if let Some(error) = end(line, &mut output, &mut report)? {
-                bad(ended, &error);
+                bad(number, &error);
             }
         }
         if !more {
             output.flush()?;
-            report.lines = ended;
             return next.map(|()| report);
         }
     }
 }
 
 fn begin(
-    line: Vec<u8>,
-    number: u64,
+    next: NumberedPiece,
     format: &Format,
     operation: &mut impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
 ) -> Line {
+    let NumberedPiece { number, line, entry, .. } = next;
     let (place, stored) = match read(&line, format) {
         Ok(Some((place, stored))) if !stored.is_empty() => (place, stored),
         Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
     };
-    let account = place.account.clone().map(|account| &line[account]);
+    let account = place.account.clone().map(|account| &line[account]).or(entry.as_deref());
     let ticket = operation(&Entry { number, line: &line, account, stored: &stored });
     drop(stored);
     Line::Part(line, place, ticket)
@@ -244,8 +279,7 @@ fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<O
     match new {
         Ok(Some(new)) => {
             report.changed += 1;
-            let new = if place.escaped { escaped(&new) } else { new };
-            line.splice(place.range, new.into_bytes());
+            place.replace(&mut line, &new);
         }
         Ok(None) => {}
         Err(error) => {
@@ -265,20 +299,10 @@ fn read<'l>(line: &'l [u8], format: &Format) -> Result<Option<(Place, Cow<'l, st
         return Err(Error::malformed("line", expected));
     }
     let read = |place: Place| {
-        let stored = value(&line[place.range.clone()], place.escaped);
+        let stored = place.stored(line);
         stored.map(|stored| (place, stored)).ok_or(Error::malformed("line", "text in UTF-8"))
     };
     place.map(read).transpose()
-}
-
-/// Where the string is in a line, and the account.
-#[derive(Default)]
-struct Place {
-    /// In JSON, without the quotes.
-    range: Range<usize>,
-    account: Option<Range<usize>>,
-    /// With JSON escapes.
-    escaped: bool,
 }
 
 fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
@@ -287,13 +311,15 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
     match format {
         Format::Bare => Ok(Some(Place { range: 0..line.len(), ..Place::default() })),
         _ if line.starts_with(b"#") => Ok(None),
+        Format::Ldif => Ok(ldif::find(line)),
         Format::Detect => match line {
             #[cfg(feature = "json")]
             [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json::find(line, "hash"),
             [b'$', ..] => find(line, &Format::Bare),
-            _ if is_base64_of_ldif(line) => {
-                Err(Error::malformed("line", "a string that can be read, and not base 64 of LDIF"))
-            }
+            _ if ldif::is_line(line) => Err(Error::malformed(
+                "line",
+                "a string, and not LDIF, which has a format of its own",
+            )),
             _ if line.contains(&b':') => Ok(field(line, 1)),
             _ => find(line, &Format::Bare),
         },
@@ -305,6 +331,8 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
         },
         #[cfg(feature = "json")]
         Format::Json(key) => json::find(line, key),
+        #[cfg(feature = "json")]
+        Format::Keycloak => keycloak::find(line),
     }
 }
 
@@ -313,18 +341,12 @@ fn field(line: &[u8], index: usize) -> Option<Place> {
     for (at, field) in line.split(|c| *c == b':').enumerate() {
         let range = start..start + field.len();
         if at == index {
-            return Some(Place { range, account, escaped: false });
+            return Some(Place { range, account, ..Place::default() });
         }
         start = range.end + 1;
         account.get_or_insert(range);
     }
     None
-}
-
-/// `userPassword:: e1NTSEF9…`, which would look like an account without a password.
-fn is_base64_of_ldif(line: &[u8]) -> bool {
-    let mut fields = line.splitn(3, |c| *c == b':').skip(1);
-    fields.next() == Some(b"") && fields.next().is_some_and(|rest| rest.starts_with(b" "))
 }
 
 /// Whether a line without a string in its place has one elsewhere.
@@ -341,26 +363,4 @@ fn strays(line: &[u8]) -> bool {
 fn is_string(text: &str) -> bool {
     let is_one = |text| Stored::parse(text).is_ok_and(|stored| stored.hash.is_some());
     text.contains(['$', '{']) && is_one(text)
-}
-
-/// The string itself, with escapes decoded.
-fn value(text: &[u8], escaped: bool) -> Option<Cow<'_, str>> {
-    let text = str::from_utf8(text).ok()?;
-    #[cfg(feature = "json")]
-    if escaped {
-        return Some(serde_json::from_str::<String>(&format!("\"{text}\"")).ok()?.into());
-    }
-    Some(text.into()).filter(|_| !escaped)
-}
-
-/// A string as written between JSON quotes: salts of some schemes may have quotes and backslashes.
-#[cfg(feature = "json")]
-fn escaped(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
-}
-
-#[cfg(not(feature = "json"))]
-fn escaped(text: &str) -> String {
-    text.to_owned()
 }

@@ -171,3 +171,153 @@ fn what_was_read_is_written_before_an_error() {
     assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
     assert_eq!(output, b"a\nb\n");
 }
+
+/// What becomes of a line when its string becomes `new`.
+#[cfg(feature = "json")]
+fn rewritten(line: &str, format: &Format) -> (Vec<Seen>, String, Vec<u64>) {
+    let (entries, output, bad) = seen(line.as_bytes(), format);
+    (entries, String::from_utf8(output).unwrap(), bad)
+}
+
+#[cfg(feature = "json")]
+#[test]
+fn a_pointer_leads_through_objects_arrays_and_texts() {
+    let pointer = Format::Json("/a/1/b~1c/d".to_owned());
+    // The same as objects, in a text, and in a text in a text.
+    let inner = r#"{"d" : "$y$\u0061\/\"\\\ud83d\ude00"}"#;
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let array = format!(r#"[0,{{"b/c": {inner}}}]"#);
+    let within = format!(r#"[0,{{"b/c":{}}}]"#, quoted(inner).replace('$', "\\u0024"));
+    for written in [array.clone(), quoted(&array), within.clone(), quoted(&within)] {
+        let line = format!(r#"{{"x":"é\n","a": {written} ,"y":1.0}}"#);
+        let (entries, output, bad) = rewritten(&line, &pointer);
+        assert_eq!(entries, [entry(1, "", "$y$a/\"\\\u{1f600}")], "{line}");
+        assert!(bad.is_empty());
+        let found = find(output.as_bytes(), &pointer).unwrap().unwrap();
+        assert_eq!(found.stored(output.as_bytes()).unwrap(), "new");
+        let place = find(line.as_bytes(), &pointer).unwrap().unwrap().range;
+        assert_eq!(output, format!("{}new{}", &line[..place.start], &line[place.end..]));
+    }
+    for (line, is_bad) in [
+        (r#"{"a":[0,{"b/c":{"d":null}}]}"#, false),
+        (r#"{"a":[0,{"b/c":{}}]}"#, false),
+        (r#"{"a":[0]}"#, false),
+        (r#"{"a":null}"#, false),
+        ("{}", false),
+        ("", false),
+        (r#"{"a":[0,{"b/c":{"d":1}}]}"#, true),
+        (r#"{"a":[0,{"b/c":{"d":"x","d":"y"}}]}"#, true),
+        (r#"{"a":[0,{"b/c":7}]}"#, true),
+        (r#"{"a":"no JSON"}"#, true),
+        (r#"{"a":"[0,{\"b/c\":"}"#, true),
+    ] {
+        let (entries, output, bad) = rewritten(line, &pointer);
+        assert_eq!(
+            (entries, output, bad.len()),
+            (Vec::new(), line.to_owned(), usize::from(is_bad))
+        );
+    }
+}
+
+#[cfg(feature = "json")]
+#[test]
+fn credentials_of_keycloak_are_put_together_and_taken_apart() {
+    let secret =
+        r#"{"value":"AAECAwQFBgcICQoLDA0ODw==","salt":"c2FsdA==","additionalParameters":{}}"#;
+    let data = r#"{"hashIterations":27500,"algorithm":"pbkdf2-sha256","additionalParameters":{}}"#;
+    let argon2 = r#"{"hashIterations":5,"algorithm":"argon2","additionalParameters":{"hashLength":["32"],"memory":["7168"],"type":["id"],"version":["1.3"],"parallelism":["1"]}}"#;
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let row = |data: &str| {
+        format!(
+            r#"{{"id":"1","type":"password","secret_data":{},"credential_data":{}}}"#,
+            quoted(secret),
+            quoted(data)
+        )
+    };
+    let phc = "$pbkdf2-sha256$i=27500,l=16$c2FsdA$AAECAwQFBgcICQoLDA0ODw";
+    let (entries, output, bad) = rewritten(&row(data), &Format::Keycloak);
+    assert_eq!((entries, bad), (vec![entry(1, "", phc)], Vec::new()));
+    let expected = row(&data.replace("pbkdf2-sha256", "saltern"))
+        .replace("AAECAwQFBgcICQoLDA0ODw==", "new")
+        .replace("c2FsdA==", "");
+    assert_eq!(output, expected);
+    // A second run finds the new string.
+    assert_eq!(rewritten(&output, &Format::Keycloak).0, [entry(1, "", "new")]);
+    let (entries, ..) = rewritten(&row(argon2), &Format::Keycloak);
+    let phc = "$argon2id$v=19$m=7168,t=5,p=1$c2FsdA$AAECAwQFBgcICQoLDA0ODw";
+    assert_eq!(entries, [entry(1, "", phc)]);
+    // A user of an export, whose first credential is no password, and documents as objects.
+    let user = format!(
+        r#"{{"username":"alice","credentials":[{{"type":"otp","secretData":"{{}}","credentialData":"{{}}"}},{{"type":"password","secretData":{secret},"credentialData":{data}}}]}}"#
+    );
+    let (entries, output, _) = rewritten(&user, &Format::Keycloak);
+    assert_eq!(entries[0].1, "alice");
+    assert!(output.contains(r#""algorithm":"saltern""#) && output.contains(r#""value":"new""#));
+    for line in
+        [row(data).replace("password", "otp"), "{}".to_owned(), r#"{"credentials":[]}"#.to_owned()]
+    {
+        assert_eq!(rewritten(&line, &Format::Keycloak), (Vec::new(), line.clone(), Vec::new()));
+    }
+    for damaged in ["hashIterations", "algorithm", "salt", "value"] {
+        let (entries, _, bad) = rewritten(&row(data).replace(damaged, "other"), &Format::Keycloak);
+        assert_eq!((entries, bad), (Vec::new(), vec![1]), "{damaged}");
+    }
+}
+
+/// A value of LDIF in base 64, folded after this many characters.
+fn ldif(text: &str, width: usize, end: &str) -> String {
+    use base64ct::Encoding;
+    let line = format!("userPassword:: {}", base64ct::Base64::encode_string(text.as_bytes()));
+    let lines: Vec<_> = line.as_bytes().chunks(width).map(String::from_utf8_lossy).collect();
+    lines.join(&format!("{end} "))
+}
+
+#[test]
+fn passwords_of_ldif_are_found_folded_or_not() {
+    for (width, end) in [(1000, "\n"), (40, "\n"), (17, "\r\n"), (40, "\r\n")] {
+        let before =
+            format!("version: 1{end}{end}dn: uid=alice,{end} dc=example{end}cn: Alice{end}");
+        let between = format!("{end}objectClass: top{end}{end}dn:: dWlkPWLDtmI={end}");
+        let (one, two) = (ldif("{SSHA}first", width, end), "USERPASSWORD;x-old: {SSHA}second");
+        let input = format!("{before}{one}{between}{two}{end}seeAlso:: AAAA{end}# end");
+        let (entries, output, bad) = seen(input.as_bytes(), &Format::Ldif);
+        assert!(bad.is_empty(), "{bad:?}");
+        let accounts: Vec<_> =
+            entries.iter().map(|(_, account, stored)| (&**account, &**stored)).collect();
+        let expected = [("uid=alice,dc=example", "{SSHA}first"), ("uid=böb", "{SSHA}second")];
+        assert_eq!(accounts, expected);
+        assert_eq!(entries[0].0, 6);
+        let new = format!(
+            "{before}userPassword:: bmV3{between}USERPASSWORD;x-old: new{end}seeAlso:: AAAA{end}# end"
+        );
+        assert_eq!(String::from_utf8(output).unwrap(), new);
+    }
+    // Elsewhere it is bad, and so is what cannot be read.
+    let bad_lines = format!(
+        "pwdHistory: 1#2#3#{OURS}\nuserPassword:: ====\nuserPassword:: /w==\nuserPassword:< file:///x\nuserPassword:\n"
+    );
+    let (entries, output, bad) = seen(bad_lines.as_bytes(), &Format::Ldif);
+    assert_eq!((entries, bad), (Vec::new(), vec![1, 2, 3]));
+    assert_eq!(output, bad_lines.as_bytes());
+    let (entries, _, bad) = seen(b"userPassword: {SSHA}x\ncn:: AAAA\n", &Format::Detect);
+    assert_eq!((entries, bad), (Vec::new(), vec![1, 2]));
+}
+
+#[test]
+fn folded_lines_that_are_too_long_pass_and_are_bad() {
+    let fold = format!("{}\n ", "A".repeat(900));
+    for folds in [10, 72, 73, 200] {
+        let input =
+            format!("userPassword:: {}A\ncn: x\nuserPassword: {{SSHA}}x\n", fold.repeat(folds));
+        let (entries, output, bad) = seen(input.as_bytes(), &Format::Ldif);
+        assert_eq!(entries.last().unwrap().0, 3 + folds as u64);
+        // Not base 64, or too long.
+        assert_eq!(bad, [1], "{folds}");
+        assert_eq!(output, input.replace("{SSHA}x", "new").as_bytes());
+    }
+    let mut long = format!(" {}", "A".repeat(3 * MAX_LINE));
+    long = format!("a: b\n{long}\n c\nuserPassword: x\n d\n");
+    let (entries, output, bad) = seen(long.as_bytes(), &Format::Ldif);
+    assert_eq!((entries, bad), (vec![entry(4, "", "xd")], vec![1]));
+    assert_eq!(output, long.replace("x\n d", "new").as_bytes());
+}
