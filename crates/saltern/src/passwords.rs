@@ -212,6 +212,16 @@ impl Passwords {
         Passwords { updates: false, ..self.clone() }
     }
 
+    /// Whether a call could be accepted now, as far as that does not depend on the password and the
+    /// stored string: for servers that refuse a request before they read it. One that is not
+    /// refused here may still be when it is made.
+    ///
+    /// # Errors
+    /// *Overloaded*.
+    pub fn admits(&self) -> Result<(), Error> {
+        Ok(self.inner.pool.admits(self.terms())?)
+    }
+
     /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {

@@ -65,7 +65,10 @@ pub(crate) async fn respond(
         Op::Health => plain(200, "text/plain", "alive\n"),
         Op::Ready => ready(&service.state),
         _ => match begin(service, peer, route, &request, received) {
-            Ok(call) => run(service, call, request).await,
+            Ok(call) => match call.has_time() {
+                Ok(()) => Box::pin(run(service, call, request)).await,
+                Err(problem) => too_late(service, call, problem, request.into_body()).await,
+            },
             Err(problem) => {
                 service.state.metrics.count(route.op, problem.outcome(), received.elapsed());
                 refuse(service, &problem)
@@ -88,6 +91,21 @@ fn begin(
     let mut call = Call::begin(route.op, context, peer, received)?;
     (call.timeout, call.trace) = (timeout, trace(headers));
     Ok(call)
+}
+
+/// Refuses a request for which there is no time, whatever its body says. All of that is read first
+/// and given up, so that the connection can be kept: usually it came with the head.
+async fn too_late(service: &Service, call: Call, problem: Problem, mut body: Incoming) -> Response<Body> {
+    let response = end(call, Err(problem));
+    let limit = service.limits.body;
+    let skipped = async {
+        let mut length = 0;
+        while length <= limit && let Ok(Some(piece)) = piece(&mut body).await {
+            length += piece.len();
+        }
+    };
+    let _ = tokio::time::timeout(service.limits.body_time, skipped).await;
+    unread(response, body)
 }
 
 async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Response<Body> {
@@ -263,8 +281,7 @@ fn refuse(service: &Service, problem: &Problem) -> Response<Body> {
 }
 
 fn of_problem(problem: &Problem) -> Response<Body> {
-    let body = problem.json().to_string();
-    let mut response = plain(problem.status, "application/problem+json", body);
+    let mut response = plain(problem.status, "application/problem+json", problem.text());
     if let Some(seconds) = problem.retry_seconds() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
