@@ -13,7 +13,7 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use super::body_budget::BodyBudget;
 use super::limits::Limits;
 use super::lines::BodyLines;
-use crate::api::{JSON, LINES, Op, Problem, Reason, Route, find};
+use crate::api::{JSON, LINES, Op, Problem, Reason, Route, TIMEOUT_HEADER, find};
 use crate::body::{Body, piece, whole};
 use crate::handlers::{Call, RequestContext, batch, census, single};
 use crate::site::{Peer, Phase, State, metrics_text};
@@ -95,12 +95,19 @@ fn begin(
 
 /// Refuses a request for which there is no time, whatever its body says. All of that is read first
 /// and given up, so that the connection can be kept: usually it came with the head.
-async fn too_late(service: &Service, call: Call, problem: Problem, mut body: Incoming) -> Response<Body> {
+async fn too_late(
+    service: &Service,
+    call: Call,
+    problem: Problem,
+    mut body: Incoming,
+) -> Response<Body> {
     let response = end(call, Err(problem));
     let limit = service.limits.body;
     let skipped = async {
         let mut length = 0;
-        while length <= limit && let Ok(Some(piece)) = piece(&mut body).await {
+        while length <= limit
+            && let Ok(Some(piece)) = piece(&mut body).await
+        {
             length += piece.len();
         }
     };
@@ -221,10 +228,10 @@ fn ready(state: &State) -> Response<Body> {
 
 /// A deadline passed on by a proxy.
 fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
-    const NAME: &str = "x-envoy-expected-rq-timeout-ms";
-    let Some(value) = headers.get(NAME) else { return Ok(None) };
+    let Some(value) = headers.get(TIMEOUT_HEADER) else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.parse().ok());
-    let number = number.ok_or_else(|| Problem::malformed(format!("{NAME} must be a number")))?;
+    let number =
+        number.ok_or_else(|| Problem::malformed(format!("{TIMEOUT_HEADER} must be a number")))?;
     Ok(Some(Duration::from_millis(number)))
 }
 

@@ -420,10 +420,11 @@ fn an_onset_that_makes_hashing_slower_is_noticed_in_time() {
     let terms = Terms::interactive().within(ms(1000));
     for pace in [1.3, 1.6, 2.0, 2.5] {
         let mut load = arrivals(20, 5000, 1, item(terms, 10));
-        load.extend(arrivals(7, 3000, 20, item(terms, 10)).iter().map(|arrival| Arrival {
-            at: arrival.at + 5000,
-            ..*arrival
-        }));
+        load.extend(
+            arrivals(7, 3000, 20, item(terms, 10))
+                .iter()
+                .map(|arrival| Arrival { at: arrival.at + 5000, ..*arrival }),
+        );
         let mut simulation = Simulation::new(1);
         simulation.run(&load[..250], 5000);
         simulation.pace = pace;

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 use saltern_bench::stats::median;
+use saltern_server::api::{Kind, Reason, Verdict, Verified};
+use saltern_server::client::{Client, Error};
 use saltern_tune::{Arrivals, process_seconds};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -22,6 +24,9 @@ use super::daemon::{Daemon, Spent};
 /// The most connections that are kept: fewer than the service has for one client, so that there are
 /// some left for other questions.
 const KEPT: usize = 1000;
+
+/// The header for the time that a request has.
+const TIMEOUT: &str = "x-envoy-expected-rq-timeout-ms";
 
 /// Asks a service, over connections that are kept.
 #[derive(Clone)]
@@ -40,6 +45,8 @@ pub(super) enum End {
     Refused,
     /// In the end: there was no time after all.
     Expired,
+    /// By the client itself, which did not send it.
+    Throttled,
     /// Anything else, and connections that broke.
     Other,
 }
@@ -117,10 +124,16 @@ impl Caller {
 
 /// A request that is sent as it is.
 pub(super) fn request(path: &str, body: &str) -> Vec<u8> {
+    request_within(path, body, None)
+}
+
+fn request_within(path: &str, body: &str, within: Option<Duration>) -> Vec<u8> {
     let length = body.len();
+    let within = within.map(|time| format!("{TIMEOUT}: {}\r\n", time.as_millis()));
     format!(
         "POST {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
-         content-length: {length}\r\n\r\n{body}"
+         {}content-length: {length}\r\n\r\n{body}",
+        within.unwrap_or_default()
     )
     .into_bytes()
 }
@@ -184,13 +197,15 @@ impl Logins {
     }
 
     fn request(&self, within: Option<Duration>) -> Arc<[u8]> {
-        let mut body = serde_json::json!({
+        let body = serde_json::json!({
             "account": "account", "password": self.password, "hash": self.stored
         });
-        if let Some(within) = within {
-            body["timeout_ms"] = serde_json::json!(within.as_millis() as u64);
-        }
-        request("/v1/verify", &body.to_string()).into()
+        request_within("/v1/verify", &body.to_string(), within).into()
+    }
+
+    /// The client that programs use.
+    pub(super) fn client(&self) -> Client {
+        Client::unix(&*self.caller.socket)
     }
 
     /// Milliseconds of a login of which there is no other: the median of 25.
@@ -246,14 +261,10 @@ impl Logins {
     }
 
     /// So many logins a second at random times.
-    pub(super) fn load(
-        &self,
-        rate: f64,
-        time: Duration,
-        within: Option<Duration>,
-        seed: u64,
-    ) -> Load {
-        let (request, (sender, ended)) = (self.request(within), mpsc::channel());
+    pub(super) fn load(&self, rate: f64, time: Duration, asker: Asker, seed: u64) -> Load {
+        let ((sender, ended), asker) = (mpsc::channel(), Arc::new(asker));
+        let request = self.request(asker.within());
+        let login: Arc<[String; 2]> = Arc::new([self.password.clone(), self.stored.clone()]);
         let before = process_seconds();
         let start = Instant::now() + Duration::from_millis(5);
         for at in Arrivals::new(rate, seed).take_while(|at| *at < time.as_secs_f64()) {
@@ -261,10 +272,18 @@ impl Logins {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             let (caller, request, sender) =
                 (self.caller.clone(), Arc::clone(&request), sender.clone());
+            let (asker, login) = (Arc::clone(&asker), Arc::clone(&login));
             self.caller.runtime.spawn(async move {
                 let sent = Instant::now();
-                let answer = caller.ask(&request).await;
-                let end = answer.map_or(End::Other, |answer| answer.end());
+                let end = match &*asker {
+                    Asker::Stranger { .. } => {
+                        caller.ask(&request).await.map_or(End::Other, |answer| answer.end())
+                    }
+                    Asker::Ours(client) => {
+                        let [password, stored] = &*login;
+                        End::of(&client.verify("account", password, Some(stored)).await)
+                    }
+                };
                 let ms = |time: Duration| 1e3 * time.as_secs_f64();
                 let (lag, time) = (ms(sent - due), ms(due.elapsed()));
                 let _ = sender.send(Login { at, lag, time, end });
@@ -290,10 +309,38 @@ impl Logins {
     }
 }
 
+/// Who asks when logins come at random times.
+pub(super) enum Asker {
+    /// Sends all of them, with so much time each.
+    Stranger { within: Option<Duration> },
+    /// Sends less while it is refused.
+    Ours(Box<Client>),
+}
+
+impl Asker {
+    fn within(&self) -> Option<Duration> {
+        if let Asker::Stranger { within } = self { *within } else { None }
+    }
+}
+
 impl End {
     /// Whether a login of the right password may end so.
     fn is_right(self) -> bool {
-        matches!(self, End::Match | End::Refused | End::Expired)
+        matches!(self, End::Match | End::Refused | End::Expired | End::Throttled)
+    }
+
+    fn of(answer: &Result<Verified, Error>) -> Self {
+        match answer {
+            Ok(verified) if verified.outcome == Verdict::Match => End::Match,
+            Ok(verified) if verified.outcome == Verdict::Mismatch => End::Mismatch,
+            Err(Error::Problem(problem)) => match problem.reason {
+                Reason::Throttled => End::Throttled,
+                Reason::Expired => End::Expired,
+                _ if problem.kind == Kind::Overloaded => End::Refused,
+                _ => End::Other,
+            },
+            _ => End::Other,
+        }
     }
 }
 
@@ -367,6 +414,13 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// Matches that were answered at these seconds, a moment after they were due.
+    #[cfg(test)]
+    pub(super) fn of_matches(answered: impl Iterator<Item = f64>, seconds: f64) -> Self {
+        let login = |at| Login { at, lag: 0.0, time: 0.0, end: End::Match };
+        Load { logins: answered.map(login).collect(), seconds, ..Load::default() }
+    }
+
     /// Adds those of another load.
     pub(super) fn join(&mut self, other: Load) {
         self.logins.extend(other.logins);
@@ -389,6 +443,11 @@ impl Load {
     /// Of those that matched and were due in these seconds.
     pub(super) fn times_between(&self, from: f64, to: f64) -> Vec<f64> {
         self.of(End::Match, from, to)
+    }
+
+    /// Those that our client has not sent.
+    pub(super) fn throttled(&self) -> usize {
+        self.of(End::Throttled, 0.0, f64::INFINITY).len()
     }
 
     /// Of refusals.

@@ -143,7 +143,7 @@ impl Accounts {
             End::Match => add(&self.seen.matches),
             End::Mismatch => add(&self.seen.mismatches),
             End::Refused | End::Expired => return add(&self.seen.refused),
-            End::Other => {}
+            End::Throttled | End::Other => {}
         }
         if end != expected {
             self.fault(format!("a login is {end:?}, not {expected:?}: {}", text(&answer)));
