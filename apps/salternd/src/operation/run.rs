@@ -56,13 +56,15 @@ pub struct Options {
 pub fn run(options: &Options, listening: impl FnOnce(&[Endpoint])) -> anyhow::Result<()> {
     let sources = Sources { config: options.config.clone(), policy: options.policy.clone() };
     let config = Arc::new(sources.config()?);
+    let state = Arc::new(State::new());
+    let waiting = Arc::clone(&state);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Hashing has its own threads; the work here takes microseconds.
         .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
         .thread_name("salternd")
+        .on_thread_park(move || waiting.before_waiting())
         .enable_all()
         .build()?;
-    let state = Arc::new(State::new());
     let ended = runtime.block_on(live(&sources, &config, options, &state, listening));
     state.log.flush();
     // Does not wait for what has not ended by now.

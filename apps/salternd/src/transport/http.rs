@@ -101,6 +101,7 @@ async fn too_late(
     problem: Problem,
     mut body: Incoming,
 ) -> Response<Body> {
+    service.state.crowd();
     let response = end(call, Err(problem));
     let limit = service.limits.body;
     let skipped = async {
