@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::changes::{changes, roms_without_files};
 use super::config::{Config, Listen};
 use super::descriptors::fit;
 use super::memory;
@@ -242,6 +243,16 @@ impl Files {
             let keys = policy.keys.iter().map(|key| key.name.to_string()).collect::<Vec<_>>();
             let roms = policy.roms.iter().map(|rom| rom.id.to_string()).collect::<Vec<_>>();
             let clients = current.clients.0.iter().map(|client| client.name.clone());
+            let missing = match before {
+                Some(_) => roms_without_files(policy),
+                // They have just been read.
+                None => Vec::new(),
+            };
+            state.metrics.roms_without_files.store(missing.len() as u64, Relaxed);
+            for detail in missing {
+                state.log.warn("rom", &[("detail", json!(detail))]);
+            }
+            let changes = before.as_deref().map(|before| changes(before, &current));
             let loaded = [
                 ("schemes", json!(schemes)),
                 ("keys", json!(keys)),
@@ -253,6 +264,9 @@ impl Files {
             // A reader of the log may look at the count at once.
             state.metrics.reloads.fetch_add(u64::from(before.is_some()), Relaxed);
             drop(before);
+            for change in changes.iter().flatten() {
+                state.log.info("changed", &change.fields());
+            }
             state.log.info("loaded", &loaded);
             anyhow::Ok(())
         });

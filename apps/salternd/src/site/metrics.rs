@@ -67,6 +67,8 @@ pub(crate) struct Metrics {
     pub(crate) failed_reloads: AtomicU64,
     /// 1 if the file has changed settings that need a restart.
     pub(crate) restart: AtomicU64,
+    /// ROMs that are in memory and whose files cannot be used any more, at the last reload.
+    pub(crate) roms_without_files: AtomicU64,
     /// When the first certificate of a listener ends, in seconds since 1970; 0 without any.
     pub(crate) certificate_ends: AtomicU64,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use saltern::Passwords;
 use saltern_pool::PoolConfig;
@@ -58,6 +58,7 @@ pub(crate) struct State {
     phase: watch::Sender<Phase>,
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
+    pub(crate) started: SystemTime,
     /// Whether a request has been refused since a thread last waited for others.
     crowded: AtomicBool,
 }
@@ -69,7 +70,8 @@ impl State {
     pub(crate) fn new() -> Self {
         let (metrics, log) = (Metrics::default(), Log::new());
         let phase = watch::Sender::new(Phase::Starting);
-        State { current: RwLock::new(None), phase, metrics, log, crowded: AtomicBool::new(false) }
+        let (current, crowded) = (RwLock::new(None), AtomicBool::new(false));
+        State { current, phase, metrics, log, started: SystemTime::now(), crowded }
     }
 
     /// A request has been refused since there is too much to do.

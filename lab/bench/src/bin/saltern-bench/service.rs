@@ -91,6 +91,11 @@ impl Places {
         let asking = if rest.is_empty() { &all } else { rest };
         Ok(Places { service: service.to_vec(), asking: asking.to_vec() })
     }
+
+    /// Whether none of them is used by both.
+    fn are_apart(&self) -> bool {
+        self.service != self.asking
+    }
 }
 
 /// A service, what it is asked, and what came of that.
@@ -148,7 +153,7 @@ impl<'a> Bench<'a> {
         keep_on(&places.asking);
         let caller = Caller::new(daemon.socket(), places.asking.len())?;
         let stored = caller.hash(PASSWORD)?;
-        let logins = Logins::new(caller, PASSWORD, &stored);
+        let logins = Logins::new(caller, PASSWORD, &stored, places.are_apart());
         Ok(Bench { args, places, policy, daemon, logins, figures, seeds: 0 })
     }
 
@@ -199,7 +204,7 @@ impl<'a> Bench<'a> {
         let groups = part(0.99) / capacity.group_ms;
         let goal = Goal::below(3.0);
         figures.add("steady-p99-groups", "the same in times of a full group", groups, "", goal);
-        figures.asking("steady", &load);
+        figures.lag("steady", &load);
         Ok(load)
     }
 

@@ -135,7 +135,7 @@ fn ends(figures: &mut Figures, id: &dyn Fn(&str) -> String, load: &Load, within:
     let (most, goal) = (percentile(&refused, 0.99), Goal::below(50.0));
     let name = "99 of 100 of the refusals within";
     figures.add(&id("refused-p99"), name, most, "ms", goal);
-    figures.asking(&id("load"), load);
+    figures.lag(&id("load"), load);
 }
 
 /// When the first of some windows in a row began in which nearly as much was answered in time as
