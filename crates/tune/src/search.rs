@@ -57,11 +57,11 @@ impl Effort {
 
 /// The most load at a peak, as a fraction of a pool's capacity: beyond this, small changes of the
 /// machine cause large changes of the latency.
-const LOAD: f64 = 0.85;
+pub(crate) const LOAD: f64 = 0.85;
 
 /// The latency in a trial must be within this fraction of the target, since a trial is shorter than
 /// the confirmation.
-const MARGIN: f64 = 0.8;
+pub(crate) const MARGIN: f64 = 0.8;
 
 /// Another number of threads, or another block size, must be better by this factor to be chosen.
 const BETTER: f64 = 1.03;
