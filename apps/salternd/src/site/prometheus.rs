@@ -119,7 +119,11 @@ impl Page {
 
     fn times(&mut self, metrics: &Metrics) {
         let name = "saltern_request_seconds";
-        self.head(name, "histogram", "Time from the arrival of a request to its answer");
+        self.head(
+            name,
+            "histogram",
+            "Time from the arrival of a request to its answer, without those that failed",
+        );
         for (route, times) in ROUTES.iter().zip(&metrics.times) {
             let count = times.count.load(Relaxed);
             if count == 0 {
