@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    HOST, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    EXPECT, HOST, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Version};
 
@@ -14,7 +14,7 @@ use super::body_budget::BodyBudget;
 use super::limits::Limits;
 use super::lines::BodyLines;
 use crate::api::{JSON, LINES, Op, Problem, Reason, Route, TIMEOUT_HEADER, find};
-use crate::body::{Body, piece, whole};
+use crate::body::{Body, Pieces, piece, whole};
 use crate::handlers::{Call, RequestContext, batch, census, single};
 use crate::site::{Peer, Phase, State, metrics_text};
 
@@ -117,6 +117,7 @@ async fn too_late(
 }
 
 async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Response<Body> {
+    let expects = request.headers().contains_key(EXPECT);
     let (limits, body) = (&service.limits, request.into_body());
     match call.op {
         Op::Batch => {
@@ -124,7 +125,13 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
                 BodyLines::new(body, limits.body_time, &service.bodies, &call.context.client.name);
             let (sender, receiver) = tokio::sync::mpsc::channel(16);
             tokio::spawn(batch(call, lines, sender));
-            respond_with(200, LINES, Body::Stream(receiver))
+            let mut pieces = Pieces::new(receiver);
+            if expects {
+                // It sends no lines before it is told to go on, which it is once they are read, but
+                // never after the head of the answer.
+                pieces.begin().await;
+            }
+            respond_with(200, LINES, Body::Stream(pieces))
         }
         Op::Census => {
             let mut lines =
