@@ -125,8 +125,8 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         load.admit(standing)
     }
 
-    /// Decides whether an item whose work is not known yet could be accepted: it is refused only for
-    /// what comes before it.
+    /// Decides whether an item of unknown work could be accepted: it is refused only for what comes
+    /// before it.
     ///
     /// # Errors
     /// Those of [`Scheduler::admit`].

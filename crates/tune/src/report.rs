@@ -10,8 +10,7 @@ use crate::ladder::Setting;
 use crate::load::{Load, Saturation};
 use crate::neighbour::Neighbours;
 use crate::others::Others;
-use crate::search::{LOAD, MARGIN};
-use crate::target::Target;
+use crate::target::{LOAD, MARGIN, Target};
 
 /// The layout of the JSON.
 pub(crate) const SCHEMA: u32 = 1;
@@ -137,8 +136,7 @@ impl Report {
         loads
     }
 
-    /// Why a stronger setting that holds was not taken, for the weakest such one; `None` if there is
-    /// none.
+    /// Why a stronger setting that holds was not taken, for the weakest of them, if there are any.
     pub(crate) fn why_no_stronger(&self) -> Option<String> {
         let peak = self.target?.peak();
         let stronger = |other: &&Alternative| {

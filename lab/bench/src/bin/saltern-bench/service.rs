@@ -5,6 +5,7 @@ mod daemon;
 mod figures;
 mod load;
 mod overload;
+mod results;
 mod soak;
 
 use std::path::PathBuf;
@@ -20,7 +21,8 @@ use crate::run::{read, write};
 use capacity::Capacity;
 use daemon::Daemon;
 use figures::{Figures, Goal};
-use load::{Asker, Caller, Load, Logins};
+use load::{Asker, Caller, Logins};
+use results::Load;
 
 /// Load the service `salternd` as logins would, and say what it keeps of what its pool can do
 ///

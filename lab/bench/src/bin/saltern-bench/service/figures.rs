@@ -9,7 +9,7 @@ use saltern_bench::stats::digits;
 use saltern_tune::neighbour::Neighbours;
 use serde::{Deserialize, Serialize};
 
-use super::load::Load;
+use super::results::Load;
 use saltern_bench::stats::percentile;
 
 /// What was measured, where and with which code.

@@ -8,7 +8,8 @@ use saltern_bench::stats::percentile;
 use super::capacity::{CLIENTS, Capacity, TURN};
 use super::daemon::Spent;
 use super::figures::{Figures, Goal};
-use super::load::{Asker, Load};
+use super::load::Asker;
+use super::results::Load;
 use super::{Bench, TURNS};
 
 /// Who asks: a client of which the service knows nothing, and which sends all it has, or the one of

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
-use super::super::load::{Answer, Caller, End, request};
+use super::super::load::{Answer, Caller, request};
+use super::super::results::End;
 
 const ACCOUNTS: u64 = 48;
 
