@@ -23,6 +23,7 @@ pub use self::answer::{Hashed, Hashing, Rekeyed, Rekeying, Verdict, Verified};
 #[cfg(feature = "server")]
 pub use self::openapi::document;
 pub use self::problem::{Kind, Problem, Reason};
+pub(crate) use self::protocol::TIMEOUT_HEADER;
 #[cfg(feature = "server")]
 pub use self::reply::Answer;
 #[cfg(feature = "server")]

@@ -17,7 +17,33 @@ pub(crate) enum Body {
     /// Pieces as they are made, with `None` after the last. If that does not arrive, the connection
     /// is cut off, so that an incomplete body is not mistaken for a complete one.
     #[cfg(feature = "server")]
-    Stream(tokio::sync::mpsc::Receiver<Option<Bytes>>),
+    Stream(Pieces),
+}
+
+/// Pieces as they are made, the first of which may have been awaited already.
+#[cfg(feature = "server")]
+pub(crate) struct Pieces {
+    first: Option<Option<Bytes>>,
+    rest: tokio::sync::mpsc::Receiver<Option<Bytes>>,
+}
+
+#[cfg(feature = "server")]
+impl Pieces {
+    pub(crate) fn new(rest: tokio::sync::mpsc::Receiver<Option<Bytes>>) -> Self {
+        Pieces { first: None, rest }
+    }
+
+    /// Waits for the first piece.
+    pub(crate) async fn begin(&mut self) {
+        self.first = self.rest.recv().await;
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Option<Bytes>>> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(Some(first)),
+            None => self.rest.poll_recv(context),
+        }
+    }
 }
 
 impl hyper::body::Body for Body {
@@ -31,7 +57,7 @@ impl hyper::body::Body for Body {
         match self.get_mut() {
             Body::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             #[cfg(feature = "server")]
-            Body::Stream(pieces) => pieces.poll_recv(context).map(|piece| match piece {
+            Body::Stream(pieces) => pieces.poll(context).map(|piece| match piece {
                 Some(piece) => piece.map(|piece| Ok(Frame::data(piece))),
                 None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
             }),

@@ -36,7 +36,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
 use self::throttle::{Throttle, jittered, random};
-use crate::api::{Checked, Hashed, Kind, Problem, Reason, Rekeyed, Verified};
+use crate::api::{Checked, Hashed, Kind, Problem, Reason, Rekeyed, TIMEOUT_HEADER, Verified};
 use crate::body::{Body, whole};
 
 /// The longest answer that is read, in bytes.
@@ -119,8 +119,6 @@ struct Question<'a> {
     password: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ms: Option<u64>,
 }
 
 impl<'a> Question<'a> {
@@ -181,8 +179,9 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn hash(&self, password: &str) -> Result<String, Error> {
-        let hashed: Hashed =
-            self.ask("/v1/hash", &Question { password: Some(password), ..self.question() }).await?;
+        let hashed: Hashed = self
+            .ask("/v1/hash", &Question { password: Some(password), ..Question::default() })
+            .await?;
         Ok(hashed.hash)
     }
 
@@ -198,7 +197,7 @@ impl Client {
         stored: Option<&str>,
     ) -> Result<Verified, Error> {
         let (account, password) = (Some(account), Some(password));
-        let question = Question { account, password, hash: Some(stored), ..self.question() };
+        let question = Question { account, password, hash: Some(stored) };
         self.ask("/v1/verify", &question).await
     }
 
@@ -216,11 +215,6 @@ impl Client {
     /// [`Error`].
     pub async fn rekey(&self, stored: &str) -> Result<Rekeyed, Error> {
         self.ask("/v1/rekey", &Question::of(stored)).await
-    }
-
-    fn question(&self) -> Question<'static> {
-        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        Question { timeout_ms: self.within.map(milliseconds), ..Question::default() }
     }
 
     /// Whether the service answers requests.
@@ -389,6 +383,10 @@ impl Client {
         };
         headers.insert(HOST, host);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(time) = self.within {
+            let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            headers.insert(TIMEOUT_HEADER, time.into());
+        }
         Ok(request)
     }
 

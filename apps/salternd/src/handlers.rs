@@ -154,6 +154,7 @@ impl Call {
                 ("client", json!(client.name)),
                 ("reason", json!(problem.reason.word())),
                 ("detail", json!(problem.detail)),
+                ("trace", json!(self.trace)),
             ];
             state.log.warn_seldom("failed", problem.reason.word(), &fields);
         }
@@ -177,6 +178,7 @@ impl Call {
         let time = self.received.elapsed();
         let RequestContext { state, current, client } = &self.context;
         state.metrics.count(self.op, outcome, time);
+        client.ended.fetch_add(1, Relaxed);
         if current.log_requests {
             let fields: [(&str, Value); 6] = [
                 ("op", json!(self.op.name())),

@@ -1,5 +1,6 @@
 //! The life of the process.
 
+mod changes;
 mod config;
 mod descriptors;
 mod memory;

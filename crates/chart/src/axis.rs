@@ -80,8 +80,12 @@ impl Axis {
         Some(Self { label: label.to_owned(), scale, low, high, ticks })
     }
 
-    /// The place of a value between the ends, 0 to 1; `None` for a value that cannot be drawn.
+    /// The place of a value between the ends, 0 to 1; `None` for a value that cannot be drawn. What
+    /// is infinite is at the end.
     pub fn at(&self, value: f64) -> Option<f64> {
+        if value == f64::INFINITY {
+            return Some(1.0);
+        }
         if !can_be_drawn(value) {
             return None;
         }
@@ -214,7 +218,7 @@ mod tests {
                     let place = axis.at(value).unwrap();
                     assert!((0.0..=1.0).contains(&place), "{scale:?} {set:?} {value} {place}");
                 }
-                assert_eq!(axis.at(f64::NAN), None);
+                assert_eq!((axis.at(f64::NAN), axis.at(f64::INFINITY)), (None, Some(1.0)));
             }
             assert!(Axis::new("", scale, [f64::NAN, 1e300]).is_none());
             assert!(Axis::new("", scale, []).is_none());

@@ -10,7 +10,7 @@ use crate::svg::{self, Area};
 pub struct Point {
     /// Across.
     pub x: f64,
-    /// Up.
+    /// Up. An infinite value is drawn at the upper end, above all others.
     pub y: f64,
     /// The interval of uncertainty of `y`.
     pub interval: Option<(f64, f64)>,
@@ -72,20 +72,21 @@ impl Lines {
         Some(out)
     }
 
-    /// The labels of points that have room for one.
+    /// The labels of points that have room for one, beside all marks and lines.
     fn labels(&self, area: &Area<'_>) -> String {
         let points = self.series.iter().flat_map(|series| &series.points);
         let places: Vec<_> =
             points.filter_map(|point| Some((area.at(point.x, point.y)?, &point.label))).collect();
-        let mut taken: Vec<[f64; 4]> =
-            places.iter().map(|((x, y), _)| [x - 5.0, x + 5.0, y - 5.0, y + 5.0]).collect();
+        let around = |&(x, y): &(f64, f64), by| [x - by, x + by, y - by, y + by];
+        let mut taken: Vec<[f64; 4]> = places.iter().map(|(place, _)| around(place, 5.0)).collect();
+        for series in &self.series {
+            let places = series.points.iter().filter_map(|point| area.at(point.x, point.y));
+            let places: Vec<_> = places.collect();
+            let along = places.windows(2).flat_map(|ends| between(ends[0], ends[1]));
+            taken.extend(along.map(|place| around(&place, 2.0)));
+        }
         let mut out = String::new();
-        for ((x, y), label) in places.iter().filter(|(_, label)| !label.is_empty()) {
-            let width = svg::text_width(label);
-            let above = [x - width / 2.0, x + width / 2.0, y - 20.0, y - 6.0];
-            let right = [x + 7.0, x + 7.0 + width, y - 7.0, y + 7.0];
-            let left = [x - 7.0 - width, x - 7.0, y - 7.0, y + 7.0];
-            let below = [x - width / 2.0, x + width / 2.0, y + 6.0, y + 20.0];
+        for (place, label) in places.iter().filter(|(_, label)| !label.is_empty()) {
             let free = |place: &[f64; 4]| {
                 let inside =
                     place[0] > 40.0 && place[1] < svg::WIDTH && place[2] > 18.0 && place[3] < 230.0;
@@ -97,7 +98,7 @@ impl Lines {
                 };
                 inside && taken.iter().all(apart)
             };
-            if let Some(place) = [above, right, left, below].into_iter().find(free) {
+            if let Some(place) = beside(*place, svg::text_width(label)).into_iter().find(free) {
                 taken.push(place);
                 let label = crate::markup::Escaped(label);
                 let (x, y) = (place[0], place[3] - 3.0);
@@ -107,6 +108,39 @@ impl Lines {
         }
         out
     }
+}
+
+/// Places on a line, a few units apart.
+fn between(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = (f64, f64)> {
+    let (across, up) = (to.0 - from.0, to.1 - from.1);
+    let steps = (across.hypot(up) / 3.0).ceil().clamp(1.0, 400.0);
+    (0..=steps as usize).map(move |step| {
+        let part = step as f64 / steps;
+        (from.0 + part * across, from.1 + part * up)
+    })
+}
+
+/// Places for a label of this width around a mark, the nearest first: left, right, top, bottom.
+fn beside((x, y): (f64, f64), width: f64) -> Vec<[f64; 4]> {
+    let mut places = Vec::new();
+    for away in [6.0, 14.0, 24.0] {
+        let (above, below) = ([y - away - 14.0, y - away], [y + away, y + away + 14.0]);
+        let (left, right) = ([x - away - width, x - away], [x + away, x + away + width]);
+        let (middle, level) = ([x - width / 2.0, x + width / 2.0], [y - 7.0, y + 7.0]);
+        for (across, up) in [
+            (middle, above),
+            (right, level),
+            (left, level),
+            (middle, below),
+            (left, above),
+            (right, below),
+            (right, above),
+            (left, below),
+        ] {
+            places.push([across[0], across[1], up[0], up[1]]);
+        }
+    }
+    places
 }
 
 impl Series {

@@ -290,6 +290,27 @@ impl Pool {
         Ok(Ticket::new(answers, Arc::clone(&self.shared), batch))
     }
 
+    /// Whether an item of these terms could be accepted now, as far as that does not depend on the
+    /// item itself: for servers, which can refuse a request before they have read it. What is
+    /// refused is counted as a submission is; what is not may still be refused when it is
+    /// submitted.
+    ///
+    /// ```
+    /// use saltern_pool::{Pool, PoolConfig, Terms};
+    /// let pool = Pool::new(PoolConfig::default())?;
+    /// assert!(pool.admits(Terms::interactive()).is_ok());
+    /// # Ok::<(), saltern_pool::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`], [`Error::TooLate`], [`Error::Forked`].
+    pub fn admits(&self, terms: Terms) -> Result<(), Error> {
+        if self.shared.forked() {
+            return Err(Error::Forked);
+        }
+        self.shared.admit(terms)
+    }
+
     /// The statistics of the pool: its work, its resources, and its predictions.
     ///
     /// In a forked process the statistics are empty.
@@ -391,11 +412,8 @@ impl Pool {
         terms: Terms,
         items: impl FnOnce() -> Vec<Result<Prepared<A::Item>, Error>>,
     ) -> Result<Ticket<A>, Error> {
-        if self.shared.forked() {
-            return Err(Error::Forked);
-        }
         // An overloaded pool refuses before parsing.
-        self.shared.admit(terms)?;
+        self.admits(terms)?;
         let mut prepared = items();
         let refused = prepared.iter_mut().map(|item| match item {
             Ok(_) => None,

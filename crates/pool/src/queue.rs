@@ -166,7 +166,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         let (line, id) = (&mut self.lines[entry.class as usize], entry.share.id);
         line.insert(number, &entry);
         if let Some(account) = line.accounts.get_mut(&id) {
-            account.arrivals.add(entry.arrived, entry.cost as f64);
+            account.arrived(entry.arrived, entry.cost);
         }
         self.entries.insert(number, entry);
         self.peak = self.peak.max(self.len());
@@ -195,6 +195,19 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         }
         let since = if wait > usual { *account.standing.get_or_insert(now) } else { now };
         now.saturating_duration_since(since)
+    }
+
+    /// For how long that has lasted, as far as is known.
+    pub(crate) fn stands(&self, now: Instant, terms: Terms) -> Duration {
+        let account = self.line(terms.class()).accounts.get(&terms.whose().id);
+        let since = account.and_then(|account| account.standing);
+        since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    /// Units of work of an item of a share, as they were lately; 0 if it had none.
+    pub(crate) fn usual(&self, terms: Terms) -> u64 {
+        let account = self.line(terms.class()).accounts.get(&terms.whose().id);
+        account.map_or(0, |account| account.usual as u64)
     }
 
     /// Whether the interactive items of a share are taken the newest first.

@@ -5,6 +5,10 @@ use std::time::{Duration, Instant};
 /// After this much time of a thread, a measurement counts for a third of what it did.
 const MEMORY: f64 = 2.0;
 
+/// And in the measurement that shows when the pool has just become slower, because the processor
+/// has other work: answering and refusing requests, for example, as they come faster.
+const RECENT: f64 = 0.1;
+
 /// For this long after the last group ended, a measurement is trusted as it is.
 const TRUST: f64 = 1.0;
 
@@ -32,15 +36,39 @@ const BEST_MOST: f64 = 16.0;
 /// second.
 #[derive(Default)]
 pub(crate) struct Rate {
+    mean: Mean,
+    recent: Mean,
+    /// The most units of work that an item did in a second.
+    best: f64,
+    last: Option<Instant>,
+}
+
+/// Sums in which what is older counts for less.
+#[derive(Default)]
+struct Mean {
     /// Units of work of all groups.
     work: f64,
     /// The seconds that their threads were busy.
     busy: f64,
     /// The seconds of single items, from their beginning to their end.
     taken: f64,
-    /// The most units of work that an item did in a second.
-    best: f64,
-    last: Option<Instant>,
+}
+
+impl Mean {
+    /// Adds a group that took so long; after `memory` seconds it counts for a third.
+    fn add(&mut self, memory: f64, busy: f64, group: Mean) {
+        // Old measurements decay with time: otherwise a wrong one would last for as long as it
+        // makes everything after it look like an exception.
+        let keep = (-busy.min(memory) / memory).exp();
+        self.work = self.work * keep + group.work;
+        self.busy = self.busy * keep + group.busy;
+        self.taken = self.taken * keep + group.taken;
+    }
+
+    /// Units of work that a busy thread does in a second.
+    fn speed(&self) -> Option<f64> {
+        (self.work > 0.0 && self.busy > 0.0).then(|| self.work / self.busy)
+    }
 }
 
 /// A group that has been computed.
@@ -73,18 +101,17 @@ impl Rate {
         let time = (SLOWER / slower).min(1.0);
         self.best = self.best.max(work / taken);
         let work = work * (FASTER * slower).min(1.0);
-        // Old measurements decay with time: otherwise a wrong one would last for as long as it
-        // makes everything after it look like an exception.
-        let keep = (-busy.min(MEMORY) / MEMORY).exp();
-        self.work = self.work * keep + work;
-        self.busy = self.busy * keep + busy * time;
-        self.taken = self.taken * keep + taken * time;
+        let group = || Mean { work, busy: busy * time, taken: taken * time };
+        self.mean.add(MEMORY, busy, group());
+        self.recent.add(RECENT, busy, group());
     }
 
-    /// Units of work that a busy thread does in a second, if anything has been measured.
+    /// Units of work that a busy thread does in a second, if anything has been measured: in the
+    /// last seconds, or if that is less, just now.
     pub(crate) fn per_thread(&self, now: Instant, running: bool) -> Option<f64> {
-        let known = self.work > 0.0 && self.busy > 0.0;
-        known.then(|| self.work / self.busy * self.optimism(now, running))
+        let speed = self.mean.speed()?;
+        let least = self.recent.speed().map_or(speed, |recent| recent.min(speed));
+        Some(least * self.optimism(now, running))
     }
 
     /// How long an item of this much work takes once it has begun.
@@ -94,7 +121,8 @@ impl Rate {
     }
 
     fn seconds_of(&self, work: f64) -> Option<f64> {
-        (self.work > 0.0 && self.taken > 0.0).then(|| work * self.taken / self.work)
+        let Mean { work: done, taken, .. } = self.mean;
+        (done > 0.0 && taken > 0.0).then(|| work * taken / done)
     }
 
     /// How long it takes at the best recent speed. An item that keeps nobody waiting is judged by

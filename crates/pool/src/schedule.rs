@@ -57,6 +57,34 @@ impl Items {
     }
 }
 
+/// What an item that arrives finds.
+struct Load {
+    /// The time that it has.
+    allowed: Duration,
+    /// How long it would wait for others, and until it has ended.
+    others: Duration,
+    predicted: Duration,
+    /// How long it takes itself.
+    own: Duration,
+    /// How long it may wait once its share has too much.
+    short: Duration,
+}
+
+impl Load {
+    /// Decides by the time for which the share has had too much.
+    fn admit(&self, standing: Duration) -> Result<(), Error> {
+        let Load { allowed, predicted, .. } = *self;
+        if predicted > allowed.mul_f64(MARGIN) {
+            return Err(Error::TooLate { predicted, allowed });
+        }
+        if standing > allowed && self.others > self.short {
+            let allowed = allowed.min(self.short.saturating_add(self.own));
+            return Err(Error::TooLate { predicted, allowed });
+        }
+        Ok(())
+    }
+}
+
 impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     pub(crate) fn new(threads: usize, limit: usize, patience: Duration) -> Self {
         let (queue, rate) = (Queue::new(patience), Rate::default());
@@ -92,6 +120,34 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     /// # Errors
     /// [`Error::BatchTooLarge`], [`Error::Overloaded`], [`Error::TooLate`].
     pub(crate) fn admit(&mut self, now: Instant, terms: Terms, items: &Items) -> Result<(), Error> {
+        let Some(load) = self.load(now, terms, items, items.largest)? else { return Ok(()) };
+        let standing = self.queue.standing(now, terms, [load.others, load.short / 2]);
+        load.admit(standing)
+    }
+
+    /// Decides whether an item of unknown work could be accepted: it is refused only for what comes
+    /// before it.
+    ///
+    /// # Errors
+    /// Those of [`Scheduler::admit`].
+    pub(crate) fn admit_any(&self, now: Instant, terms: Terms) -> Result<(), Error> {
+        let mut one = Items::default();
+        one.add(0);
+        let Some(load) = self.load(now, terms, &one, self.queue.usual(terms))? else {
+            return Ok(());
+        };
+        load.admit(self.queue.stands(now, terms))
+    }
+
+    /// What waits before these items, the largest of which counts as `usual` work where it is
+    /// about what a share may wait for; `None` if nothing is known, or needs to be.
+    fn load(
+        &self,
+        now: Instant,
+        terms: Terms,
+        items: &Items,
+        usual: u64,
+    ) -> Result<Option<Load>, Error> {
         let waiting = self.queue.waiting(terms.class());
         let limit = self.limit as u64;
         if items.count > self.limit {
@@ -105,25 +161,15 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
             return Err(Error::Overloaded { waiting: waiting as u64, limit });
         }
         let due = terms.due(now);
-        let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(()) };
+        let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(None) };
         let alone = self.is_alone(items.count);
         let before = if alone { 0 } else { items.work - items.largest };
         let wait = |before| self.wait(now, terms, [before, items.largest]);
-        let own = item_times(&self.rate, now, self.running, alone)(items.largest);
-        let Some(((others, wait), own)) = wait(0).zip(wait(before)).zip(own) else {
-            return Ok(());
-        };
-        let predicted = wait.saturating_add(own);
-        let short = allowed.mul_f64(SHORT_WAIT).max(own.saturating_mul(SHORT_ITEMS));
-        let standing = self.queue.standing(now, terms, [others, short / 2]);
-        if predicted > allowed.mul_f64(MARGIN) {
-            return Err(Error::TooLate { predicted, allowed });
-        }
-        if standing > allowed && others > short {
-            let allowed = allowed.min(short.saturating_add(own));
-            return Err(Error::TooLate { predicted, allowed });
-        }
-        Ok(())
+        let times = item_times(&self.rate, now, self.running, alone);
+        let known = wait(0).zip(wait(before)).zip(times(items.largest).zip(times(usual)));
+        let Some(((others, wait), (own, usual))) = known else { return Ok(None) };
+        let short = allowed.mul_f64(SHORT_WAIT).max(usual.saturating_mul(SHORT_ITEMS));
+        Ok(Some(Load { allowed, others, predicted: wait.saturating_add(own), own, short }))
     }
 
     /// Adds an item that has been admitted.

@@ -95,9 +95,9 @@ impl Shared {
     /// Whether anything may be added: called before a submission is assembled.
     pub(crate) fn admit(&self, terms: Terms) -> Result<(), Error> {
         let mut state = lock(&self.state);
-        let mut one = Items::default();
-        one.add(0);
-        state.admit(Instant::now(), terms, &one)
+        let admitted = state.scheduler.admit_any(Instant::now(), terms);
+        state.count(&admitted);
+        admitted
     }
 
     /// Puts items into the queue, all or none. Returns the number of the submission.
@@ -222,12 +222,16 @@ impl Shared {
 impl State {
     fn admit(&mut self, now: Instant, terms: Terms, items: &Items) -> Result<(), Error> {
         let admitted = self.scheduler.admit(now, terms, items);
+        self.count(&admitted);
+        admitted
+    }
+
+    fn count(&mut self, admitted: &Result<(), Error>) {
         match admitted {
             Err(Error::Overloaded { .. }) => self.stats.refused += 1,
             Err(Error::TooLate { .. }) => self.stats.refused_late += 1,
             _ => {}
         }
-        admitted
     }
 
     /// Takes out the waiting items of these submissions, which must be ended without the lock.

@@ -218,6 +218,20 @@ impl Passwords {
         Passwords { updates: false, ..self.clone() }
     }
 
+    /// Whether a call could be accepted now, as far as that does not depend on the password and the
+    /// stored string: for servers that refuse a request before they read it. One that is not
+    /// refused here may still be when it is made.
+    ///
+    /// # Errors
+    /// *Overloaded*.
+    pub fn admits(&self) -> Result<(), Error> {
+        // A login that is remembered is answered however much waits.
+        match self.inner.prepared.remembered() {
+            Some(_) => Ok(()),
+            None => Ok(self.inner.pool.admits(self.terms())?),
+        }
+    }
+
     /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {

@@ -43,9 +43,20 @@ impl Report {
 
     fn latency(&self) -> Lines {
         let loads = self.loads();
+        // Where so few were answered that there is no such time, it is beyond every other one.
         let measured = |name: &str, value: fn(&Load) -> Option<f64>| Series {
             name: name.to_owned(),
-            points: loads.iter().filter_map(|load| Some(point(load.rate, value(load)?))).collect(),
+            points: loads
+                .iter()
+                .filter(|load| load.logins > 0)
+                .map(|load| match value(load) {
+                    Some(ms) => point(load.rate, ms),
+                    None => Point {
+                        tip: format!("not answered, at {}", number(load.rate)),
+                        ..point(load.rate, f64::INFINITY)
+                    },
+                })
+                .collect(),
             is_ideal: false,
         };
         let ideal = |name: &str, points: &[[f64; 2]]| Series {
@@ -136,7 +147,8 @@ impl Report {
         let all = self.alternatives.len();
         format!(
             "{held} of these {all} settings hold the target, as measured or expected; the one taken \
-             is the strongest that was seen to hold it for as long as was asked."
+             is the strongest that was seen to hold it for as long as was asked.{}",
+            self.why_no_stronger().map_or(String::new(), |why| format!(" {why}."))
         )
     }
 }

@@ -1,5 +1,6 @@
 //! The results.
 
+use saltern_chart::markup::percent;
 use saltern_yescrypt::hazmat::Level;
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use crate::ladder::Setting;
 use crate::load::{Load, Saturation};
 use crate::neighbour::Neighbours;
 use crate::others::Others;
-use crate::target::Target;
+use crate::target::{LOAD, MARGIN, Target};
 
 /// The layout of the JSON.
 pub(crate) const SCHEMA: u32 = 1;
@@ -133,6 +134,25 @@ impl Report {
         let mut loads: Vec<&Load> = self.curve.iter().chain(&self.confirmation).collect();
         loads.sort_by(|a, b| a.rate.total_cmp(&b.rate));
         loads
+    }
+
+    /// Why a stronger setting that holds was not taken, for the weakest of them, if there are any.
+    pub(crate) fn why_no_stronger(&self) -> Option<String> {
+        let peak = self.target?.peak();
+        let stronger = |other: &&Alternative| {
+            other.holds && other.setting.strength() > self.setting.strength()
+        };
+        let other = self.alternatives.iter().find(stronger)?;
+        let why = if other.capacity * LOAD < peak {
+            format!("the peak would be more than {} of its capacity", percent(LOAD))
+        } else if other.p99_ms.is_some_and(|p99| p99 > MARGIN * self.p99_ms) {
+            format!("99 of 100 would take more than {} of the time", percent(MARGIN))
+        } else if other.is_measured {
+            "it held in a short trial only".to_owned()
+        } else {
+            "that is only expected: it was not tried for as long as was asked".to_owned()
+        };
+        Some(format!("{} holds as well, but {why}", other.setting.words()))
     }
 
     /// The latency at the knee: twice that of an idle pool.

@@ -7,7 +7,7 @@ use crate::ladder::{Bounds, Setting};
 use crate::load::{Load, Saturation, Subject};
 use crate::model::Model;
 use crate::report::{Alternative, Machine, Report};
-use crate::target::Target;
+use crate::target::{LOAD, MARGIN, Target};
 
 /// How long each part is measured.
 #[derive(Clone, Copy, Debug)]
@@ -54,14 +54,6 @@ impl Effort {
         }
     }
 }
-
-/// The most load at a peak, as a fraction of a pool's capacity: beyond this, small changes of the
-/// machine cause large changes of the latency.
-const LOAD: f64 = 0.85;
-
-/// The latency in a trial must be within this fraction of the target, since a trial is shorter than
-/// the confirmation.
-const MARGIN: f64 = 0.8;
 
 /// Another number of threads, or another block size, must be better by this factor to be chosen.
 const BETTER: f64 = 1.03;

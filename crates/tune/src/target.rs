@@ -7,6 +7,14 @@ use serde::Serialize;
 
 use crate::error::Error;
 
+/// The most load at a peak, as a fraction of a pool's capacity: beyond this, small changes of the
+/// machine cause large changes of the latency.
+pub(crate) const LOAD: f64 = 0.85;
+
+/// The latency in a trial must be within this fraction of the target, since a trial is shorter than
+/// the confirmation.
+pub(crate) const MARGIN: f64 = 0.8;
+
 /// The requirements of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Target {

@@ -51,6 +51,7 @@ impl Report {
             ),
         )];
         facts.extend(self.promise());
+        facts.extend(self.why_no_stronger().map(|why| ("stronger", why)));
         let headroom = self
             .headroom
             .map_or(String::new(), |headroom| format!(", {} times the peak", number(headroom)));

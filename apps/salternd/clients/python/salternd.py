@@ -97,14 +97,14 @@ class Client:
 
     def hash(self, password: Password, *, timeout_ms: Optional[int] = None) -> str:
         """Hashes a new password into a string to store."""
-        return self._ask("/v1/hash", {**_password(password), "timeout_ms": timeout_ms})["hash"]
+        return self._ask("/v1/hash", _password(password), timeout_ms)["hash"]
 
     def verify(
         self, account: str, password: Password, stored: Optional[str], *, timeout_ms: Optional[int] = None
     ) -> Login:
         """Verifies a password against the stored string of an account; None if there is no such account."""
-        request = {"account": account, **_password(password), "hash": stored, "timeout_ms": timeout_ms}
-        answer = self._ask("/v1/verify", request)
+        request = {"account": account, **_password(password), "hash": stored}
+        answer = self._ask("/v1/verify", request, timeout_ms)
         return Login(answer["outcome"], tuple(answer.get("outdated", ())), answer.get("update"))
 
     def needs_rehash(self, stored: str) -> tuple:
@@ -121,12 +121,15 @@ class Client:
         if connection is not None:
             connection.close()
 
-    def _ask(self, path: str, request: dict) -> dict:
-        body = json.dumps(request).encode()
+    def _ask(self, path: str, request: dict, timeout_ms: Optional[int] = None) -> dict:
+        body, headers = json.dumps(request).encode(), {"Content-Type": "application/json"}
+        if timeout_ms is not None:
+            # By this the service decides before it looks at the body.
+            headers["X-Envoy-Expected-Rq-Timeout-Ms"] = str(timeout_ms)
         until = time.monotonic() + self._patience
         while True:
             try:
-                return self._attempt(path, body)
+                return self._attempt(path, body, headers)
             except Problem as problem:
                 if problem.retry_after is None:
                     raise
@@ -135,7 +138,7 @@ class Client:
                     raise
             time.sleep(wait)
 
-    def _attempt(self, path: str, body: bytes) -> dict:
+    def _attempt(self, path: str, body: bytes, headers: dict) -> dict:
         if not self._throttle.may_send():
             raise Problem({
                 "status": 503,
@@ -146,7 +149,7 @@ class Client:
             })
         refused = False
         try:
-            return self._asked(path, body)
+            return self._asked(path, body, headers)
         except Problem as problem:
             # A guesser at one account is no reason to send less for the others.
             refused = problem.outcome == "overloaded" and problem.reason != "account-rate"
@@ -155,16 +158,16 @@ class Client:
             if not refused:
                 self._throttle.accepted()
 
-    def _asked(self, path: str, body: bytes) -> dict:
+    def _asked(self, path: str, body: bytes, headers: dict) -> dict:
         try:
             if self._is_kept():
                 try:
-                    return self._answer(path, body)
+                    return self._answer(path, body, headers)
                 except _ENDED:
                     # It was idle for too long. Asking twice does no harm: nothing is stored there.
                     pass
             self._local.connection, self._local.process = self._connect(), os.getpid()
-            return self._answer(path, body)
+            return self._answer(path, body, headers)
         except http.client.HTTPException as error:
             if isinstance(error, OSError):
                 raise
@@ -176,11 +179,11 @@ class Client:
             self.close()
         return getattr(self._local, "connection", None) is not None
 
-    def _answer(self, path: str, body: bytes) -> dict:
+    def _answer(self, path: str, body: bytes, headers: dict) -> dict:
         connection = self._local.connection
         try:
             try:
-                connection.request("POST", path, body, {"content-type": "application/json"})
+                connection.request("POST", path, body, headers)
             except (BrokenPipeError, ConnectionResetError):
                 # It may have been refused before all of it was sent.
                 pass

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
+use super::protocol::TIMEOUT_HEADER;
 use super::refusal::statuses;
 use super::reply::schemas;
 use super::request::{BatchLine, Hash, Stored, Verify};
@@ -28,8 +29,12 @@ fn value() -> Value {
         paths.insert(route.path.to_owned(), json!({ method: operation(route) }));
     }
     let requests = [
-        ("HashRequest", with_password(Hash::schema())),
-        ("VerifyRequest", with_password(Verify::schema())),
+        ("HashRequest", either(["HashPassword", "HashHexPassword"])),
+        ("HashPassword", with_one(Hash::schema(), "password", "password_hex")),
+        ("HashHexPassword", with_one(Hash::schema(), "password_hex", "password")),
+        ("VerifyRequest", either(["VerifyPassword", "VerifyHexPassword"])),
+        ("VerifyPassword", with_one(Verify::schema(), "password", "password_hex")),
+        ("VerifyHexPassword", with_one(Verify::schema(), "password_hex", "password")),
         ("StoredRequest", Stored::schema()),
         ("BatchLine", BatchLine::schema()),
     ];
@@ -48,15 +53,21 @@ fn value() -> Value {
     })
 }
 
-/// Adds the two forms of a password, of which one is required.
-fn with_password(mut schema: Value) -> Value {
-    let one = |is: &str, other: &str| {
-        json!({
-            "required": [is],
-            "properties": { is: { "type": "string" }, other: { "type": "null" } },
-        })
-    };
-    schema["oneOf"] = json!([one("password", "password_hex"), one("password_hex", "password")]);
+/// One of these requests. Each is a type with all of its fields, since generators of clients lose
+/// fields that stand beside a `oneOf`.
+fn either(names: [&str; 2]) -> Value {
+    json!({ "oneOf": names.map(reference) })
+}
+
+/// A request with one of the two forms of a password.
+fn with_one(mut schema: Value, form: &str, other: &str) -> Value {
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.remove(other);
+    }
+    schema["properties"][form]["type"] = json!("string");
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.push(json!(form));
+    }
     schema
 }
 
@@ -121,10 +132,11 @@ fn operation(route: &Route) -> Value {
     }
     if matches!(route.op, Op::Hash | Op::Verify) {
         operation["parameters"] = json!([{
-            "name": "x-envoy-expected-rq-timeout-ms",
+            "name": TIMEOUT_HEADER,
             "in": "header",
-            "description": "How long a proxy waits for the answer, in milliseconds.",
-            "schema": { "type": "integer", "minimum": 0 },
+            "description": "How long the client, or a proxy, waits for the answer, in milliseconds: what there is \
+                            no time for is refused before the body is looked at.",
+            "schema": u64::schema(),
         }]);
     }
     operation

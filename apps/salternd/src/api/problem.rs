@@ -49,6 +49,16 @@ macro_rules! reasons {
                 }
             }
 
+            /// The type of a problem, as in its document.
+            #[cfg(feature = "server")]
+            pub(crate) const fn urn(self) -> &'static str {
+                match self {
+                    $(Reason::$reason => concat!("urn:saltern:problem:", $word),)*
+                    Reason::Throttled => "urn:saltern:problem:throttled",
+                    Reason::Other => "urn:saltern:problem:other",
+                }
+            }
+
             /// The HTTP status of its answers, their kind, and what it means.
             pub(crate) const fn meaning(self) -> (u16, Kind, &'static str) {
                 match self {

@@ -1,5 +1,9 @@
 //! Types of the protocol: each is defined once, for both sides and for the document.
 
+/// The header with the milliseconds that a client, or a proxy, waits for an answer: the service
+/// decides by it before it looks at the body.
+pub(crate) const TIMEOUT_HEADER: &str = "x-envoy-expected-rq-timeout-ms";
+
 /// An answer: an object with fields, its serialisation, and its schema. A missing field is an
 /// error, unless it has a default (`field(default): Vec<_>`; `Option` needs none).
 macro_rules! answer {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use saltern::{Error, ErrorKind};
 use saltern_pool::Error as PoolError;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::problem::{Kind, Problem, Reason, TYPE};
+use super::problem::{Kind, Problem, Reason};
 use super::schema::{Field, Schema, object};
 
 impl Problem {
@@ -21,21 +22,42 @@ impl Problem {
         self.retry_after.map(|time| time.as_secs_f64().ceil().clamp(1.0, 3600.0) as u64)
     }
 
+    /// As text in JSON. It is made without anything in between: in an overload there are many.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(256 + 2 * self.detail.len());
+        // Writing to a vector cannot fail.
+        let _ = serde_json::to_writer(&mut text, &self.document());
+        text
+    }
+
     /// As JSON.
     pub(crate) fn json(&self) -> Value {
-        let (_, _, title) = self.reason.meaning();
-        let mut value = json!({
-            "type": format!("{TYPE}{}", self.reason.word()),
-            "title": title,
-            "status": self.status,
-            "detail": self.detail,
-            "outcome": self.outcome(),
-        });
-        if let Some(time) = self.retry_after {
-            value["retry_after_ms"] = json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-        }
-        value
+        serde_json::to_value(self.document()).unwrap_or_default()
     }
+
+    fn document(&self) -> Document<'_> {
+        let (_, _, title) = self.reason.meaning();
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Document {
+            r#type: self.reason.urn(),
+            title,
+            status: self.status,
+            detail: &self.detail,
+            outcome: self.outcome(),
+            retry_after_ms: self.retry_after.map(milliseconds),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: &'a str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
 }
 
 impl From<ErrorKind> for Kind {
@@ -75,8 +97,7 @@ impl From<Error> for Problem {
 
 impl Schema for Problem {
     fn schema() -> Value {
-        let types: Vec<_> =
-            Reason::ALL.iter().map(|known| format!("{TYPE}{}", known.word())).collect();
+        let types: Vec<_> = Reason::ALL.iter().map(|known| known.urn()).collect();
         let integer = || json!({ "type": "integer" });
         let text = || json!({ "type": "string" });
         let field = |name, about: &str, schema, optional| -> Field {
@@ -136,6 +157,6 @@ mod tests {
         let late = Problem::from(Error::from(PoolError::TooLate { predicted, allowed }));
         assert_eq!((late.status, late.retry_seconds()), (503, Some(3)));
         assert_eq!(late.json()["retry_after_ms"], 2100);
-        assert_eq!(Problem::read(503, late.json().to_string().as_bytes()), Some(late));
+        assert_eq!(Problem::read(503, &late.text()), Some(late));
     }
 }

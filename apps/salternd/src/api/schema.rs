@@ -67,7 +67,7 @@ impl Schema for String {
 
 impl Schema for u64 {
     fn schema() -> Value {
-        json!({ "type": "integer", "minimum": 0 })
+        json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX })
     }
 }
 

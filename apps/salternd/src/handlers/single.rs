@@ -37,6 +37,15 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
 }
 
 impl Call {
+    /// Whether there is room and time for this request, as far as its head tells: what is refused
+    /// here does not have to be read.
+    pub(crate) fn has_time(&self) -> Result<(), Problem> {
+        match self.op {
+            Op::Hash | Op::Verify => Ok(self.within(None)?.0.admits()?),
+            _ => Ok(()),
+        }
+    }
+
     /// The passwords of the site, with the time allowed for a request.
     pub(super) fn within(&self, asked: Option<u64>) -> Result<(Passwords, Duration), Problem> {
         let time = self.left(asked)?;

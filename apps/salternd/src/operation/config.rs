@@ -85,7 +85,8 @@ impl Default for LimitEntries {
             body: 64 << 10,
             bodies: 64 << 20,
             head: 16 << 10,
-            head_time: Time(Duration::from_secs(30)),
+            // Above the 60 s for which nginx keeps idle connections: it then closes them first.
+            head_time: Time(Duration::from_secs(75)),
             body_time: Time(Duration::from_secs(10)),
             answer_time: Time(Duration::from_secs(10)),
             connections: 4096,

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::changes::{changes, roms_without_files};
 use super::config::{Config, Listen};
 use super::descriptors::fit;
 use super::memory;
@@ -56,13 +57,15 @@ pub struct Options {
 pub fn run(options: &Options, listening: impl FnOnce(&[Endpoint])) -> anyhow::Result<()> {
     let sources = Sources { config: options.config.clone(), policy: options.policy.clone() };
     let config = Arc::new(sources.config()?);
+    let state = Arc::new(State::new());
+    let waiting = Arc::clone(&state);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Hashing has its own threads; the work here takes microseconds.
         .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
         .thread_name("salternd")
+        .on_thread_park(move || waiting.before_waiting())
         .enable_all()
         .build()?;
-    let state = Arc::new(State::new());
     let ended = runtime.block_on(live(&sources, &config, options, &state, listening));
     state.log.flush();
     // Does not wait for what has not ended by now.
@@ -240,6 +243,16 @@ impl Files {
             let keys = policy.keys.iter().map(|key| key.name.to_string()).collect::<Vec<_>>();
             let roms = policy.roms.iter().map(|rom| rom.id.to_string()).collect::<Vec<_>>();
             let clients = current.clients.0.iter().map(|client| client.name.clone());
+            let missing = match before {
+                Some(_) => roms_without_files(policy),
+                // They have just been read.
+                None => Vec::new(),
+            };
+            state.metrics.roms_without_files.store(missing.len() as u64, Relaxed);
+            for detail in missing {
+                state.log.warn("rom", &[("detail", json!(detail))]);
+            }
+            let changes = before.as_deref().map(|before| changes(before, &current));
             let loaded = [
                 ("schemes", json!(schemes)),
                 ("keys", json!(keys)),
@@ -251,6 +264,9 @@ impl Files {
             // A reader of the log may look at the count at once.
             state.metrics.reloads.fetch_add(u64::from(before.is_some()), Relaxed);
             drop(before);
+            for change in changes.iter().flatten() {
+                state.log.info("changed", &change.fields());
+            }
             state.log.info("loaded", &loaded);
             anyhow::Ok(())
         });

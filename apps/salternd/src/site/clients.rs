@@ -67,6 +67,8 @@ pub(crate) struct Client {
     pub(crate) under_way: Arc<AtomicUsize>,
     /// Its requests that were refused or given up for lack of room or time.
     pub(crate) overloaded: Arc<AtomicU64>,
+    /// Its requests that have ended, whatever came of them.
+    pub(crate) ended: Arc<AtomicU64>,
     /// Its part of what the pool can do, beside the other clients.
     pub(crate) share: Share,
 }
@@ -83,9 +85,18 @@ impl Drop for UnderWay {
 impl Client {
     /// A client without limits.
     pub(crate) fn new(name: impl Into<String>, who: Who, rights: Rights) -> Self {
-        let (name, under_way, overloaded) = (name.into(), Arc::default(), Arc::default());
-        let share = Share::of(&name);
-        Client { name, who, rights, rate: None, most: usize::MAX, under_way, overloaded, share }
+        let name = name.into();
+        Client {
+            share: Share::of(&name),
+            name,
+            who,
+            rights,
+            rate: None,
+            most: usize::MAX,
+            under_way: Arc::default(),
+            overloaded: Arc::default(),
+            ended: Arc::default(),
+        }
     }
 
     /// Takes over the counts of an earlier client: its requests are still in progress, and its rate
@@ -93,6 +104,7 @@ impl Client {
     pub(crate) fn go_on_from(&mut self, before: &Client) {
         self.under_way = Arc::clone(&before.under_way);
         self.overloaded = Arc::clone(&before.overloaded);
+        self.ended = Arc::clone(&before.ended);
         if let (Some(rate), Some(before)) = (&mut self.rate, &before.rate)
             && rate.rate() == before.rate()
         {

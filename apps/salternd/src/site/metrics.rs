@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use saltern::policy::Scheme;
 
-use crate::api::{OPS, Op, Problem, Reason};
+use crate::api::{Kind, OPS, Op, Problem, Reason};
 
 /// The outcomes of requests: those of answers, those of problems, and that nobody waited any more.
 pub(super) const OUTCOMES: [&str; 17] = [
@@ -68,6 +68,8 @@ pub(crate) struct Metrics {
     pub(crate) failed_reloads: AtomicU64,
     /// 1 if the file has changed settings that need a restart.
     pub(crate) restart: AtomicU64,
+    /// ROMs that are in memory and whose files cannot be used any more, at the last reload.
+    pub(crate) roms_without_files: AtomicU64,
     /// When the first certificate of a listener ends, in seconds since 1970; 0 without any.
     pub(crate) certificate_ends: AtomicU64,
 }
@@ -84,6 +86,10 @@ impl Metrics {
     /// Counts the end of a request.
     pub(crate) fn count(&self, op: Op, outcome: &str, time: Duration) {
         add(&self.requests, op, outcome);
+        // A refusal takes microseconds: among the times of answers it would hide those of logins.
+        if outcome == "gone" || Kind::WORDS.contains(&outcome) {
+            return;
+        }
         let Some(times) = self.times.get(op.index()) else { return };
         let seconds = time.as_secs_f64();
         if let Some(at) = BUCKETS.iter().position(|end| seconds <= *end) {
@@ -143,7 +149,7 @@ fn add(counts: &[[AtomicU64; OUTCOMES.len()]; OPS], op: Op, outcome: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{Completion, Counting, Freshness, Hashing, Kind, Rekeying, Verdict};
+    use crate::api::{Completion, Counting, Freshness, Hashing, Rekeying, Verdict};
 
     #[test]
     fn every_word_of_an_answer_or_a_problem_is_counted() {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::UNIX_EPOCH;
 
 use saltern::policy::Scheme;
 
@@ -52,6 +53,10 @@ pub(crate) fn text(state: &State) -> String {
         let about = "When the first certificate of a listener ends, in seconds since 1970";
         page.one("saltern_certificate_ends_seconds", "gauge", about, ends as f64);
     }
+    page.process(state);
+    let about = "ROMs in memory whose files a next start could not use, at the last reload";
+    let missing = counter(&metrics.roms_without_files);
+    page.one("saltern_rom_without_file", "gauge", about, missing);
     page.head("saltern_build_info", "gauge", "The version of the service");
     page.value("saltern_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     let lost = state.log.lost() as f64;
@@ -117,7 +122,11 @@ impl Page {
 
     fn times(&mut self, metrics: &Metrics) {
         let name = "saltern_request_seconds";
-        self.head(name, "histogram", "Time from the arrival of a request to its answer");
+        self.head(
+            name,
+            "histogram",
+            "Time from the arrival of a request to its answer, without those that failed",
+        );
         for (route, times) in ROUTES.iter().zip(&metrics.times) {
             let count = times.count.load(Relaxed);
             if count == 0 {
@@ -137,8 +146,33 @@ impl Page {
         }
     }
 
+    /// What every process has, under the names that are usual.
+    fn process(&mut self, state: &State) {
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let spent = spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9;
+        self.one("process_cpu_seconds_total", "counter", "Processor time", spent);
+        let started = state.started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let about = "When the process was started, in seconds since 1970";
+        self.one("process_start_time_seconds", "gauge", about, started);
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+        if let Some(pages) = pages.split(' ').nth(1).and_then(|text| text.parse::<u64>().ok()) {
+            let bytes = pages * rustix::param::page_size() as u64;
+            self.one("process_resident_memory_bytes", "gauge", "Memory in use", bytes as f64);
+        }
+        if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
+            // One of them is that of the folder.
+            let open = open.count().saturating_sub(1) as f64;
+            self.one("process_open_fds", "gauge", "Open descriptors", open);
+        }
+    }
+
     fn pool(&mut self, current: &Current) {
         let stats = current.passwords.pool().stats();
+        if let Some(rate) = stats.rate {
+            let hash = current.passwords.table().policy().params.work() as f64;
+            let about = "Logins a second that the threads can do, of the cost of new hashes";
+            self.one("saltern_pool_logins_per_second", "gauge", about, rate / hash);
+        }
         let gauges = [
             ("threads", "Threads that hash", stats.threads as f64),
             ("idle", "Threads with nothing to do", stats.idle as f64),
@@ -193,6 +227,11 @@ impl Page {
         for key in &policy.keys {
             let labels = [("name", key.name.as_str()), ("active", active(key.active))];
             self.value("saltern_key_info", &labels, 1.0);
+        }
+        self.head("saltern_client_ended_total", "counter", "Requests that have ended, by client");
+        for client in &current.clients.0 {
+            let count = client.ended.load(Relaxed) as f64;
+            self.value("saltern_client_ended_total", &[("client", &client.name)], count);
         }
         self.head("saltern_client_requests", "gauge", "Requests under way, by client");
         for client in &current.clients.0 {

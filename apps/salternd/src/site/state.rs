@@ -1,7 +1,8 @@
 //! The state shared by all requests.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use saltern::Passwords;
 use saltern_pool::PoolConfig;
@@ -59,13 +60,34 @@ pub(crate) struct State {
     phase: watch::Sender<Phase>,
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
+    pub(crate) started: SystemTime,
+    /// Whether a request has been refused since a thread last waited for others.
+    crowded: AtomicBool,
 }
+
+/// How long requests are gathered in a crowd.
+const TOGETHER: Duration = Duration::from_millis(1);
 
 impl State {
     pub(crate) fn new() -> Self {
         let (metrics, log) = (Metrics::default(), Log::new());
         let phase = watch::Sender::new(Phase::Starting);
-        State { current: RwLock::new(None), phase, metrics, log }
+        let (current, crowded) = (RwLock::new(None), AtomicBool::new(false));
+        State { current, phase, metrics, log, started: SystemTime::now(), crowded }
+    }
+
+    /// A request has been refused since there is too much to do.
+    pub(crate) fn crowd(&self) {
+        self.crowded.store(true, Relaxed);
+    }
+
+    /// Called before a thread waits for requests. In a crowd it lets those of a millisecond come
+    /// together first: to be woken for each of many that are refused, beside threads that hash,
+    /// takes twice as long as to refuse it.
+    pub(crate) fn before_waiting(&self) {
+        if self.crowded.swap(false, Relaxed) {
+            std::thread::sleep(TOGETHER);
+        }
     }
 
     /// Replaces the configuration for requests.

@@ -40,13 +40,13 @@ pub(crate) async fn run(
             // HTTP does not notice when a client disconnects that has sent more than its request.
             tokio::select! {
                 biased;
-                response = respond(service, peer, request) => Ok(response),
+                // Of this, an idle connection holds nothing.
+                response = Box::pin(respond(service, peer, request)) => Ok(response),
                 () = peer_closed(socket) => Err(Gone),
             }
         }
     });
-    let connection = http(&service.limits).serve_connection(TokioIo::new(stream), answer);
-    let mut connection = pin!(connection);
+    let mut connection = pin!(http(&service.limits).serve_connection(TokioIo::new(stream), answer));
     tokio::select! {
         // The way in which a connection ends does not matter here.
         _ = connection.as_mut() => return,

@@ -7,7 +7,7 @@ use base64ct::{Base64, Encoding};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
-    CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_TYPE, EXPECT, HOST, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
 use saltern_wipe::Zeroizing;
@@ -15,8 +15,8 @@ use saltern_wipe::Zeroizing;
 use super::body_budget::BodyBudget;
 use super::limits::Limits;
 use super::lines::BodyLines;
-use crate::api::{JSON, LINES, Op, Problem, Reason, Route, find};
-use crate::body::{Body, piece, whole};
+use crate::api::{JSON, LINES, Op, Problem, Reason, Route, TIMEOUT_HEADER, find};
+use crate::body::{Body, Pieces, piece, whole};
 use crate::handlers::{
     Access, Call, Credentials, RequestContext, batch, census, forward_auth, single,
 };
@@ -69,7 +69,10 @@ pub(crate) async fn respond(
         Op::Health => plain(200, "text/plain", "alive\n"),
         Op::Ready => ready(&service.state),
         _ => match begin(service, peer, route, &request, received) {
-            Ok(call) => run(service, call, request).await,
+            Ok(call) => match call.has_time() {
+                Ok(()) => Box::pin(run(service, call, request)).await,
+                Err(problem) => too_late(service, call, problem, request.into_body()).await,
+            },
             Err(problem) => {
                 service.state.metrics.count(route.op, problem.outcome(), received.elapsed());
                 refuse(service, &problem)
@@ -94,7 +97,31 @@ fn begin(
     Ok(call)
 }
 
+/// Refuses a request for which there is no time, whatever its body says. All of that is read first
+/// and given up, so that the connection can be kept: usually it came with the head.
+async fn too_late(
+    service: &Service,
+    call: Call,
+    problem: Problem,
+    mut body: Incoming,
+) -> Response<Body> {
+    service.state.crowd();
+    let response = end(call, Err(problem));
+    let limit = service.limits.body;
+    let skipped = async {
+        let mut length = 0;
+        while length <= limit
+            && let Ok(Some(piece)) = piece(&mut body).await
+        {
+            length += piece.len();
+        }
+    };
+    let _ = tokio::time::timeout(service.limits.body_time, skipped).await;
+    unread(response, body)
+}
+
 async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Response<Body> {
+    let expects = request.headers().contains_key(EXPECT);
     let (limits, (head, body)) = (&service.limits, request.into_parts());
     match call.op {
         Op::Batch => {
@@ -102,7 +129,13 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
                 BodyLines::new(body, limits.body_time, &service.bodies, &call.context.client.name);
             let (sender, receiver) = tokio::sync::mpsc::channel(16);
             tokio::spawn(batch(call, lines, sender));
-            respond_with(200, LINES, Body::Stream(receiver))
+            let mut pieces = Pieces::new(receiver);
+            if expects {
+                // It sends no lines before it is told to go on, which it is once they are read, but
+                // never after the head of the answer.
+                pieces.begin().await;
+            }
+            respond_with(200, LINES, Body::Stream(pieces))
         }
         Op::Census => {
             let mut lines =
@@ -251,10 +284,10 @@ fn access(result: Result<Access, Problem>) -> Response<Body> {
 
 /// A deadline passed on by a proxy.
 fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
-    const NAME: &str = "x-envoy-expected-rq-timeout-ms";
-    let Some(value) = headers.get(NAME) else { return Ok(None) };
+    let Some(value) = headers.get(TIMEOUT_HEADER) else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.parse().ok());
-    let number = number.ok_or_else(|| Problem::malformed(format!("{NAME} must be a number")))?;
+    let number =
+        number.ok_or_else(|| Problem::malformed(format!("{TIMEOUT_HEADER} must be a number")))?;
     Ok(Some(Duration::from_millis(number)))
 }
 
@@ -311,8 +344,7 @@ fn refuse(service: &Service, problem: &Problem) -> Response<Body> {
 }
 
 fn of_problem(problem: &Problem) -> Response<Body> {
-    let body = problem.json().to_string();
-    let mut response = plain(problem.status, "application/problem+json", body);
+    let mut response = plain(problem.status, "application/problem+json", problem.text());
     if let Some(seconds) = problem.retry_seconds() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }

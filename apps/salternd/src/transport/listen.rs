@@ -160,8 +160,14 @@ impl Listener {
     async fn prove(self, socket: TcpStream, from: IpAddr, tls: Arc<Tls>, handshake: Place) {
         let (time, state) = (self.service.limits.answer_time, &self.service.state);
         let socket = Arc::new(socket);
+        let log = |detail: String| {
+            let fields = [("from", json!(from.to_string())), ("detail", json!(detail))];
+            state.log.warn_seldom("handshake", "handshake", &fields);
+        };
         let proven = async {
-            let (stream, peer) = tls.accept(Patient::new(&socket, time, state)).await.ok()?;
+            let stream = Patient::new(&socket, time, state);
+            let (stream, peer) =
+                tls.accept(stream).await.map_err(|error| log(error.to_string())).ok()?;
             let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
             Some((stream, peer, place))
         };

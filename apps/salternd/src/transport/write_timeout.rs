@@ -19,7 +19,9 @@ const POLL: Duration = Duration::from_millis(250);
 pub(super) trait Socket: Send + Sync + 'static {
     fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-    fn try_read(&self, bytes: &mut [u8]) -> io::Result<usize>;
+    /// Reads into the part of a buffer that is not filled, which need not be initialized: what is
+    /// never read into takes no memory.
+    fn try_read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()>;
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize>;
     fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + Send;
 }
@@ -35,8 +37,8 @@ macro_rules! socket {
                 <$kind>::poll_write_ready(self, context)
             }
 
-            fn try_read(&self, bytes: &mut [u8]) -> io::Result<usize> {
-                <$kind>::try_read(self, bytes)
+            fn try_read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()> {
+                <$kind>::try_read_buf(self, buffer).map(drop)
             }
 
             fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -95,9 +97,9 @@ impl<S: Socket> AsyncRead for Patient<S> {
     ) -> Poll<io::Result<()>> {
         loop {
             ready!(self.socket.poll_read_ready(context))?;
-            match self.socket.try_read(buffer.initialize_unfilled()) {
+            match self.socket.try_read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read.map(|length| buffer.advance(length))),
+                read => return Poll::Ready(read),
             }
         }
     }

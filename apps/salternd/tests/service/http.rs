@@ -1,6 +1,6 @@
 //! HTTP where clients and proxies differ: hosts, encodings, methods, answers before a body's end.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::Command;
 
 use super::daemon::{CHUNKED, Daemon, POLICY, ask, config, folder, read};
@@ -96,4 +96,50 @@ fn probes_ask_the_service_that_a_file_describes() {
     let gone = health(&only_tls.path().join("salternd.toml"));
     let told = String::from_utf8_lossy(&gone.stderr);
     assert!(told.contains("all listeners want certificates"), "{told}");
+}
+
+/// A request for which there is no time is refused by its head; the connection is kept, also if the
+/// body comes later.
+#[test]
+fn a_refusal_keeps_the_connection() {
+    let daemon = Daemon::start(&config(""), POLICY);
+    let timeout = "x-envoy-expected-rq-timeout-ms: 0";
+    let kind = "content-type: application/json\r\ncontent-length: 16";
+    let head = format!("POST /v1/hash HTTP/1.1\r\nhost: a\r\n{kind}\r\n{timeout}\r\n\r\n");
+    let mut stream = daemon.connect();
+    for body in ["{\"password\":\"x\"}", "this is no JSON!"] {
+        stream.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        stream.write_all(body.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"}") {
+            let mut piece = [0; 1024];
+            let length = stream.read(&mut piece).unwrap();
+            assert!(length > 0, "{}", String::from_utf8_lossy(&answer));
+            answer.extend_from_slice(&piece[..length]);
+        }
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("problem:too-late") && !answer.contains("close"), "{answer}");
+    }
+    assert_eq!(daemon.metric("saltern_refused_total", "too-late"), 2.0);
+    assert_eq!(daemon.metric("saltern_request_seconds_count", "op=\"hash\""), 0.0);
+}
+
+/// A client that waits to be told to go on is told so before the answer begins: proxies send no
+/// lines after that.
+#[test]
+fn a_batch_goes_on_before_it_is_answered() {
+    let daemon = Daemon::start(&config(""), POLICY);
+    let line = "{\"op\":\"needs-rehash\",\"hash\":\"x\"}\n";
+    let kind = "content-type: application/x-ndjson\r\nexpect: 100-continue\r\nconnection: close";
+    let length = line.len();
+    let head = format!("host: a\r\n{kind}\r\ncontent-length: {length}\r\n\r\n");
+    let mut stream = daemon.send(format!("POST /v1/batch HTTP/1.1\r\n{head}"));
+    let mut first = [0; 25];
+    stream.read_exact(&mut first).unwrap();
+    assert_eq!(String::from_utf8_lossy(&first), "HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(line.as_bytes()).unwrap();
+    let answer = read(stream);
+    assert!(answer.status == 200 && answer.body.contains("\"answers\":1"), "{answer:?}");
 }

@@ -270,6 +270,54 @@ fn files_are_checked_without_a_service() {
     saltern_testing::program::assert_one_error("salternd", &check(), "the file is empty");
 }
 
+/// Each change of keys, policy and clients is a line of the log.
+#[test]
+fn a_reload_tells_what_it_has_changed() {
+    let policy = POLICY.to_owned() + &key_entry("main", [8; 32]);
+    let folder = folder(&config(""), &policy);
+    std::fs::write(folder.path().join("key"), [8; 32]).unwrap();
+    let daemon = Daemon::start_in(folder);
+    daemon.reload();
+    assert!(!daemon.said().contains("\"event\":\"changed\""), "{}", daemon.said());
+    daemon.write("other", [9; 32]);
+    let other = key_entry("next", [9; 32]).replace("\"key\"", "\"other\"");
+    let new = policy.replace("cost = 1", "cost = 2").replace("active = true", "active = false");
+    daemon.write("saltern.toml", new + &other);
+    daemon.write("salternd.toml", config("").replace("rights = [", "weight = 2\nrights = ["));
+    daemon.reload();
+    let said = daemon.said();
+    let changes = said.lines().filter(|line| line.contains("\"event\":\"changed\""));
+    let changes: Vec<serde_json::Value> =
+        changes.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |what: &str, change: &str| {
+        changes.iter().any(|line| line["what"] == what && line["change"] == change)
+    };
+    assert!(told("key", "added") && told("key", "deactivated"), "{changes:?}");
+    assert!(told("policy", "changed") && told("client", "changed"), "{changes:?}");
+}
+
+/// A ROM that a running service has in memory, and whose file is gone: the next start would fail.
+#[test]
+fn a_rom_without_its_file_is_told_at_a_reload() {
+    let folder = folder(&config(""), POLICY);
+    let image = folder.path().join("a.rom");
+    let hash = rom(&image, 1024, b"seed");
+    let policy = POLICY.to_owned() + &rom_entry(&hash, "copy");
+    std::fs::write(folder.path().join("saltern.toml"), policy).unwrap();
+    let daemon = Daemon::start_in(folder);
+    daemon.reload();
+    assert_eq!(daemon.metric("saltern_rom_without_file", ""), 0.0);
+    std::fs::rename(&image, daemon.file("elsewhere")).unwrap();
+    daemon.reload();
+    assert_eq!(daemon.metric("saltern_reloads_total", ""), 2.0);
+    assert_eq!(daemon.metric("saltern_rom_without_file", ""), 1.0);
+    assert!(daemon.said().contains("so the next start would fail"), "{}", daemon.said());
+    assert!(daemon.hash("x").starts_with('$'));
+    std::fs::rename(daemon.file("elsewhere"), &image).unwrap();
+    daemon.reload();
+    assert_eq!(daemon.metric("saltern_rom_without_file", ""), 0.0);
+}
+
 /// A file that was cut short is a valid policy without its key: new hashes would have none.
 #[test]
 fn a_reload_takes_no_key_and_no_rom_away() {

@@ -202,6 +202,7 @@ async fn wrong_certificates_are_turned_away() {
         assert!(matches!(answer, Err(Error::Connection(_))), "{at}");
     }
     until(|| daemon.metric("saltern_connections_ended_total", "unknown") == wrong.len() as f64);
+    until(|| daemon.said().contains("\"event\":\"handshake\""));
     assert_eq!(daemon.metric("saltern_requests_total", "op=\"verify\""), 0.0);
     // The client turns the service away as well, if it is another one.
     let login = identity(&authority, name, |_| {});

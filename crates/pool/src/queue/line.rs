@@ -37,6 +37,9 @@ impl Order {
     }
 }
 
+/// How many of the last items decide what is usual.
+const USUAL: f64 = 8.0;
+
 /// Work given to a share, for its weight.
 pub(super) type Turn = u128;
 
@@ -50,7 +53,9 @@ pub(super) struct Account<K> {
     pub(super) backlog: u64,
     pub(super) turn: Turn,
     /// Units of work that have arrived in the last seconds.
-    pub(super) arrivals: Recent,
+    arrivals: Recent,
+    /// Units of work of an item, in the mean of the last ones.
+    pub(super) usual: f64,
     /// Since when items that arrive find many before them.
     pub(super) standing: Option<Instant>,
 }
@@ -77,7 +82,14 @@ impl Recent {
 impl<K> Account<K> {
     pub(super) fn new(turn: Turn, weight: u32) -> Self {
         let (all, alike, arrivals) = (Order::default(), HashMap::new(), Recent::default());
-        Account { weight, all, alike, backlog: 0, turn, arrivals, standing: None }
+        Account { weight, all, alike, backlog: 0, turn, arrivals, usual: 0.0, standing: None }
+    }
+
+    /// An item of this much work arrives.
+    pub(super) fn arrived(&mut self, now: Instant, cost: u64) {
+        let cost = cost as f64;
+        self.arrivals.add(now, cost);
+        self.usual += if self.usual == 0.0 { cost } else { (cost - self.usual) / USUAL };
     }
 
     /// What this much work moves its turn by.

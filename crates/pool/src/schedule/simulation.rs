@@ -413,6 +413,50 @@ fn a_standing_queue_is_not_kept_and_a_burst_is_absorbed() {
     assert_eq!(served(&simulation, &load, Share::default(), 1000).good, 1000);
 }
 
+/// Ten times what can be done arrives at once, and takes part of the processor: what is accepted
+/// is done in time all the same.
+#[test]
+fn an_onset_that_makes_hashing_slower_is_noticed_in_time() {
+    let terms = Terms::interactive().within(ms(1000));
+    for pace in [1.3, 1.6, 2.0, 2.5] {
+        let mut load = arrivals(20, 5000, 1, item(terms, 10));
+        load.extend(
+            arrivals(7, 3000, 20, item(terms, 10))
+                .iter()
+                .map(|arrival| Arrival { at: arrival.at + 5000, ..*arrival }),
+        );
+        let mut simulation = Simulation::new(1);
+        simulation.run(&load[..250], 5000);
+        simulation.pace = pace;
+        simulation.run(&load[250..], 9000);
+        let late = simulation.count(|fate| matches!(fate, Fate::Ran(..)));
+        let late = late - simulation.good(&load, 1000);
+        let expired = simulation.count(|fate| *fate == Fate::Expired);
+        assert_eq!((late, expired), (0, 0), "{pace}");
+    }
+}
+
+/// Before it is known what an item costs, it is refused for what waits before it alone.
+#[test]
+fn what_is_unknown_is_refused_for_what_it_waits_for() {
+    let mut simulation = Simulation::new(1);
+    let terms = Terms::interactive().within(ms(1000));
+    let any = |simulation: &Simulation, at, terms| {
+        simulation.scheduler.admit_any(simulation.now(at), terms).is_ok()
+    };
+    assert!(any(&simulation, 0, terms));
+    simulation.run(&arrivals(7, 5000, 10, item(terms, 10)), 5000);
+    while simulation.submit(Arrival { at: 5000, ..item(terms, 10) }).is_ok() {}
+    assert!(!any(&simulation, 5000, terms));
+    let impatient = Terms::interactive().share(Share::of("another")).within(ms(30));
+    assert!(any(&simulation, 5000, impatient.within(ms(1000))));
+    assert!(!any(&simulation, 5000, impatient.within(ms(1))));
+    assert!(any(&simulation, 5000, Terms::interactive()));
+    simulation.run(&[], 6500);
+    // Its own time does not matter: what it is is not known.
+    assert!(any(&simulation, 6500, terms) && any(&simulation, 6500, impatient.within(ms(1))));
+}
+
 #[test]
 fn limits_of_what_waits() {
     let mut simulation = Simulation::new(1);

@@ -4,6 +4,8 @@ mod capacity;
 mod daemon;
 mod figures;
 mod load;
+mod overload;
+mod results;
 mod soak;
 
 use std::path::PathBuf;
@@ -16,10 +18,11 @@ use saltern_bench::machine::{keep_on, processors};
 use saltern_bench::stats::percentile;
 
 use crate::run::{read, write};
-use capacity::{CLIENTS, Capacity, TURN};
-use daemon::{Daemon, Spent};
+use capacity::Capacity;
+use daemon::Daemon;
 use figures::{Figures, Goal};
-use load::{Caller, Load, Logins};
+use load::{Asker, Caller, Logins};
+use results::Load;
 
 /// Load the service `salternd` as logins would, and say what it keeps of what its pool can do
 ///
@@ -47,12 +50,12 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 20)]
     seconds: u32,
 
-    /// How many times its capacity the service is asked for
-    #[arg(long, default_value_t = 10.0)]
-    times: f64,
+    /// How many times its capacity the service is asked for, one after the other
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,5,10")]
+    times: Vec<f64>,
 
     /// How long there is for each login then, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 500)]
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
     within: u64,
 
     /// Instead of all that, so many seconds of 1.2 times the capacity of 1 MiB, with reloads, new
@@ -89,6 +92,11 @@ impl Places {
         let (service, rest) = all.split_at(count);
         let asking = if rest.is_empty() { &all } else { rest };
         Ok(Places { service: service.to_vec(), asking: asking.to_vec() })
+    }
+
+    /// Whether none of them is used by both.
+    fn are_apart(&self) -> bool {
+        self.service != self.asking
     }
 }
 
@@ -147,14 +155,14 @@ impl<'a> Bench<'a> {
         keep_on(&places.asking);
         let caller = Caller::new(daemon.socket(), places.asking.len())?;
         let stored = caller.hash(PASSWORD)?;
-        let logins = Logins::new(caller, PASSWORD, &stored);
+        let logins = Logins::new(caller, PASSWORD, &stored, places.are_apart());
         Ok(Bench { args, places, policy, daemon, logins, figures, seeds: 0 })
     }
 
     fn parts(&mut self) -> anyhow::Result<()> {
         let capacity = self.capacity()?;
         let normal = self.steady(&capacity)?;
-        let over = self.overload(&capacity)?;
+        let over = self.overloads(&capacity)?;
         let after = self.recovery(&capacity, &normal)?;
         let beside = self.beside(&capacity)?;
         let wrong = [&normal, &over, &after, &beside].map(|load| load.wrong).iter().sum::<usize>();
@@ -173,7 +181,7 @@ impl<'a> Bench<'a> {
     /// So many logins a second at random times.
     fn load(&mut self, rate: f64, time: Duration, within: Option<Duration>) -> Load {
         self.seeds += 1;
-        self.logins.load(rate, time, within, self.seeds)
+        self.logins.load(rate, time, Asker::Stranger { within }, self.seeds)
     }
 
     fn part(&self) -> Duration {
@@ -198,61 +206,8 @@ impl<'a> Bench<'a> {
         let groups = part(0.99) / capacity.group_ms;
         let goal = Goal::below(3.0);
         figures.add("steady-p99-groups", "the same in times of a full group", groups, "", goal);
-        figures.asking("steady", &load);
+        figures.lag("steady", &load);
         Ok(load)
-    }
-
-    /// Many times more than can be done, in turns with as much as can be.
-    fn overload(&mut self, capacity: &Capacity) -> anyhow::Result<Load> {
-        let (times, within, length) = (self.args.times, self.within(), self.part() / TURNS);
-        let turn = length.as_secs_f64();
-        let (mut load, mut good, mut most) = (Load::default(), Vec::new(), Vec::new());
-        let (mut spent, mut hashes, mut groups) = (Spent::default(), 0.0, 0.0);
-        for _ in 0..TURNS {
-            let clients = CLIENTS * self.places.service.len();
-            most.push(self.logins.saturate(clients, TURN, &self.daemon)?.rate);
-            let before = (self.daemon.spent(), self.daemon.metrics()?);
-            let over = self.load(times * capacity.http, length, Some(within));
-            let metrics = self.daemon.metrics()?;
-            spent += self.daemon.spent().since(&before.0);
-            hashes += metrics.since(&before.1, "saltern_pool_hashes_total");
-            groups += metrics.since(&before.1, "saltern_pool_groups_total");
-            // From when the queue is full to the last login.
-            good.push(over.goodput(within, (0.2 * turn).min(1.0), turn));
-            load.join(over);
-        }
-        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
-        let figures = &mut self.figures;
-        let name = format!("at {times} times that: logins");
-        figures.add("overload-offered", &name, load.sent() as f64 / load.seconds, "/s", None);
-        figures.add("overload-goodput", "answered in time", mean(&good), "/s", None);
-        let name = "of the capacity, in turns with it";
-        figures.add("overload-part", name, mean(&good) / mean(&most), "", Goal::least(0.95));
-        let longer = spent.hashing / hashes / capacity.hash;
-        let name = "processor time of a hash, divided by that without overload";
-        figures.add("overload-hash", name, longer, "", None);
-        figures.add("overload-group", "hashes together", hashes / groups, "", None);
-        let each = 1e6 * spent.rest / load.sent().max(1) as f64;
-        let name = "processor time of a request beside hashing";
-        figures.add("overload-request", name, each, "µs", None);
-        self.ends(&load, within);
-        self.memory()?;
-        Ok(load)
-    }
-
-    /// How logins of an overload ended that were not answered in time.
-    fn ends(&mut self, load: &Load, within: Duration) {
-        let (figures, late, refused) =
-            (&mut self.figures, load.late(within) as f64, load.refused());
-        figures.add("overload-late", "accepted, and answered too late", late, "", Goal::Zero);
-        let count = load.expired as f64;
-        figures.add("overload-expired", "accepted, and given up in the end", count, "", None);
-        let (half, goal) = (percentile(&refused, 0.5), Goal::below(5.0));
-        figures.add("overload-refused-p50", "half of the refusals within", half, "ms", goal);
-        let (most, goal) = (percentile(&refused, 0.99), Goal::below(50.0));
-        let name = "99 of 100 of the refusals within";
-        figures.add("overload-refused-p99", name, most, "ms", goal);
-        figures.asking("overload", load);
     }
 
     /// What the service holds, and what it may.

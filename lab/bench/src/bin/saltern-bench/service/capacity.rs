@@ -23,7 +23,7 @@ pub(super) struct Capacity {
     /// Processor time of a hash in the service, in seconds.
     pub(super) hash: f64,
     /// Processor time of a login in the service beside that of its hash, in seconds.
-    rest: f64,
+    pub(super) rest: f64,
     /// Hashes that were computed together, in the mean: in the service and in the pool.
     groups: (f64, f64),
     /// Milliseconds of a full group.

@@ -9,7 +9,7 @@ use saltern_bench::stats::digits;
 use saltern_tune::neighbour::Neighbours;
 use serde::{Deserialize, Serialize};
 
-use super::load::Load;
+use super::results::Load;
 use saltern_bench::stats::percentile;
 
 /// What was measured, where and with which code.
@@ -103,11 +103,8 @@ impl Figures {
         });
     }
 
-    /// Adds what asking has taken: whether the times above are those of the service.
-    pub(super) fn asking(&mut self, part: &str, load: &Load) {
-        let share = load.processor / load.seconds;
-        let name = "processors that asking has taken";
-        self.add(&format!("{part}-asking"), name, share, "", None);
+    /// Adds how late logins were sent: whether the times above are those of the service.
+    pub(super) fn lag(&mut self, part: &str, load: &Load) {
         let lag = percentile(&load.lags(), 0.99);
         let name = "99 of 100 logins sent, after they were due, within";
         self.add(&format!("{part}-lag"), name, lag, "ms", None);

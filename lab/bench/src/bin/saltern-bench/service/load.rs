@@ -11,17 +11,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 use saltern_bench::stats::median;
-use saltern_tune::{Arrivals, process_seconds};
+use saltern_server::client::Client;
+use saltern_tune::Arrivals;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::daemon::{Daemon, Spent};
+use super::results::{End, Load, Login};
 
 /// The most connections that are kept: fewer than the service has for one client, so that there are
 /// some left for other questions.
 const KEPT: usize = 1000;
+
+/// As many are open before there is much to ask.
+const WARM: usize = 256;
+
+/// The header for the time that a request has.
+const TIMEOUT: &str = "x-envoy-expected-rq-timeout-ms";
 
 /// Asks a service, over connections that are kept.
 #[derive(Clone)]
@@ -29,19 +37,6 @@ pub(super) struct Caller {
     socket: Arc<PathBuf>,
     idle: Arc<Mutex<Vec<UnixStream>>>,
     runtime: Arc<Runtime>,
-}
-
-/// What became of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum End {
-    Match,
-    Mismatch,
-    /// At once: there would not be time, or no room.
-    Refused,
-    /// In the end: there was no time after all.
-    Expired,
-    /// Anything else, and connections that broke.
-    Other,
 }
 
 /// A whole answer.
@@ -100,6 +95,15 @@ impl Caller {
         exchange(&mut self.connect().await?, request).await
     }
 
+    /// Opens connections, as many as programs keep that ask a lot.
+    pub(super) async fn warm(&self) -> io::Result<()> {
+        while self.idle().len() < WARM {
+            let stream = self.connect().await?;
+            self.keep(stream);
+        }
+        Ok(())
+    }
+
     /// Another connection.
     pub(super) async fn connect(&self) -> io::Result<UnixStream> {
         UnixStream::connect(&*self.socket).await
@@ -110,6 +114,21 @@ impl Caller {
         self.idle().clear();
     }
 
+    /// Keeps the threads that ask from sleeping until these tasks are aborted. In a virtual machine
+    /// it takes 5 to 10 µs to wake a thread of another processor, and whoever writes to it pays for
+    /// that: here the service, for each answer. Clients on other machines cost it nothing.
+    fn stay_awake(&self) -> Vec<JoinHandle<()>> {
+        let threads = self.runtime.metrics().num_workers();
+        let spin = || {
+            self.runtime.spawn(async {
+                loop {
+                    tokio::task::yield_now().await
+                }
+            })
+        };
+        (0..threads).map(|_| spin()).collect()
+    }
+
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<UnixStream>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,10 +136,16 @@ impl Caller {
 
 /// A request that is sent as it is.
 pub(super) fn request(path: &str, body: &str) -> Vec<u8> {
+    request_within(path, body, None)
+}
+
+fn request_within(path: &str, body: &str, within: Option<Duration>) -> Vec<u8> {
     let length = body.len();
+    let within = within.map(|time| format!("{TIMEOUT}: {}\r\n", time.as_millis()));
     format!(
         "POST {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
-         content-length: {length}\r\n\r\n{body}"
+         {}content-length: {length}\r\n\r\n{body}",
+        within.unwrap_or_default()
     )
     .into_bytes()
 }
@@ -176,21 +201,25 @@ pub(super) struct Logins {
     caller: Caller,
     password: String,
     stored: String,
+    /// Whether who asks has processors of its own.
+    awake: bool,
 }
 
 impl Logins {
-    pub(super) fn new(caller: Caller, password: &str, stored: &str) -> Self {
-        Logins { caller, password: password.to_owned(), stored: stored.to_owned() }
+    pub(super) fn new(caller: Caller, password: &str, stored: &str, awake: bool) -> Self {
+        Logins { caller, password: password.to_owned(), stored: stored.to_owned(), awake }
     }
 
     fn request(&self, within: Option<Duration>) -> Arc<[u8]> {
-        let mut body = serde_json::json!({
+        let body = serde_json::json!({
             "account": "account", "password": self.password, "hash": self.stored
         });
-        if let Some(within) = within {
-            body["timeout_ms"] = serde_json::json!(within.as_millis() as u64);
-        }
-        request("/v1/verify", &body.to_string()).into()
+        request_within("/v1/verify", &body.to_string(), within).into()
+    }
+
+    /// The client that programs use.
+    pub(super) fn client(&self) -> Client {
+        Client::unix(&*self.caller.socket)
     }
 
     /// Milliseconds of a login of which there is no other: the median of 25.
@@ -246,25 +275,31 @@ impl Logins {
     }
 
     /// So many logins a second at random times.
-    pub(super) fn load(
-        &self,
-        rate: f64,
-        time: Duration,
-        within: Option<Duration>,
-        seed: u64,
-    ) -> Load {
-        let (request, (sender, ended)) = (self.request(within), mpsc::channel());
-        let before = process_seconds();
+    pub(super) fn load(&self, rate: f64, time: Duration, asker: Asker, seed: u64) -> Load {
+        let ((sender, ended), asker) = (mpsc::channel(), Arc::new(asker));
+        let request = self.request(asker.within());
+        let login: Arc<[String; 2]> = Arc::new([self.password.clone(), self.stored.clone()]);
+        // A connection that is refused is missed below.
+        let _ = self.caller.runtime.block_on(self.caller.warm());
+        let awake = if self.awake { self.caller.stay_awake() } else { Vec::new() };
         let start = Instant::now() + Duration::from_millis(5);
         for at in Arrivals::new(rate, seed).take_while(|at| *at < time.as_secs_f64()) {
             let due = start + Duration::from_secs_f64(at);
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             let (caller, request, sender) =
                 (self.caller.clone(), Arc::clone(&request), sender.clone());
+            let (asker, login) = (Arc::clone(&asker), Arc::clone(&login));
             self.caller.runtime.spawn(async move {
                 let sent = Instant::now();
-                let answer = caller.ask(&request).await;
-                let end = answer.map_or(End::Other, |answer| answer.end());
+                let end = match &*asker {
+                    Asker::Stranger { .. } => {
+                        caller.ask(&request).await.map_or(End::Other, |answer| answer.end())
+                    }
+                    Asker::Ours(client) => {
+                        let [password, stored] = &*login;
+                        End::of(&client.verify("account", password, Some(stored)).await)
+                    }
+                };
                 let ms = |time: Duration| 1e3 * time.as_secs_f64();
                 let (lag, time) = (ms(sent - due), ms(due.elapsed()));
                 let _ = sender.send(Login { at, lag, time, end });
@@ -272,10 +307,10 @@ impl Logins {
         }
         drop(sender);
         let logins: Vec<_> = ended.iter().collect();
+        awake.iter().for_each(JoinHandle::abort);
         let wrong = logins.iter().filter(|login| !login.end.is_right()).count();
         let expired = logins.iter().filter(|login| login.end == End::Expired).count();
-        let processor = process_seconds() - before;
-        Load { logins, wrong, expired, seconds: time.as_secs_f64(), processor }
+        Load { logins, wrong, expired, seconds: time.as_secs_f64() }
     }
 
     /// A batch that has more lines than can be done, until it is ended.
@@ -290,10 +325,17 @@ impl Logins {
     }
 }
 
-impl End {
-    /// Whether a login of the right password may end so.
-    fn is_right(self) -> bool {
-        matches!(self, End::Match | End::Refused | End::Expired)
+/// Who asks when logins come at random times.
+pub(super) enum Asker {
+    /// Sends all of them, with so much time each.
+    Stranger { within: Option<Duration> },
+    /// Sends less while it is refused.
+    Ours(Box<Client>),
+}
+
+impl Asker {
+    fn within(&self) -> Option<Duration> {
+        if let Asker::Stranger { within } = self { *within } else { None }
     }
 }
 
@@ -343,92 +385,6 @@ async fn batch(socket: Arc<PathBuf>, line: String, matches: Arc<AtomicU64>) -> a
     tokio::select! { ended = write => ended, ended = read => ended }
 }
 
-/// A login that has ended; times in milliseconds.
-#[derive(Clone, Copy)]
-struct Login {
-    /// Seconds from the start of the load until it was due.
-    at: f64,
-    /// From then until it was sent.
-    lag: f64,
-    /// From then until it was answered.
-    time: f64,
-    end: End,
-}
-
-/// What became of many logins.
-#[derive(Default)]
-pub(super) struct Load {
-    logins: Vec<Login>,
-    pub(super) wrong: usize,
-    pub(super) expired: usize,
-    pub(super) seconds: f64,
-    /// Of this process, which asks.
-    pub(super) processor: f64,
-}
-
-impl Load {
-    /// Adds those of another load.
-    pub(super) fn join(&mut self, other: Load) {
-        self.logins.extend(other.logins);
-        self.wrong += other.wrong;
-        self.expired += other.expired;
-        self.seconds += other.seconds;
-        self.processor += other.processor;
-    }
-
-    fn of(&self, end: End, from: f64, to: f64) -> Vec<f64> {
-        let wanted = |login: &&Login| login.end == end && (from..to).contains(&login.at);
-        self.logins.iter().filter(wanted).map(|login| login.time).collect()
-    }
-
-    /// Of those that matched.
-    pub(super) fn times(&self) -> Vec<f64> {
-        self.of(End::Match, 0.0, f64::INFINITY)
-    }
-
-    /// Of those that matched and were due in these seconds.
-    pub(super) fn times_between(&self, from: f64, to: f64) -> Vec<f64> {
-        self.of(End::Match, from, to)
-    }
-
-    /// Of refusals.
-    pub(super) fn refused(&self) -> Vec<f64> {
-        self.of(End::Refused, 0.0, f64::INFINITY)
-    }
-
-    pub(super) fn refused_between(&self, from: f64, to: f64) -> usize {
-        self.of(End::Refused, from, to).len()
-    }
-
-    pub(super) fn lags(&self) -> Vec<f64> {
-        self.logins.iter().map(|login| login.lag).collect()
-    }
-
-    pub(super) fn sent(&self) -> usize {
-        self.logins.len()
-    }
-
-    /// Of those that matched in time, how many a second were answered from one of these seconds to
-    /// the other.
-    pub(super) fn goodput(&self, within: Duration, from: f64, to: f64) -> f64 {
-        let most = 1e3 * within.as_secs_f64();
-        let good = |login: &&Login| {
-            let answered = login.at + login.time / 1e3;
-            login.end == End::Match
-                && login.time - login.lag <= most
-                && (from..to).contains(&answered)
-        };
-        self.logins.iter().filter(good).count() as f64 / (to - from)
-    }
-
-    /// Those that matched more than so long after they were sent.
-    pub(super) fn late(&self, within: Duration) -> usize {
-        let most = 1e3 * within.as_secs_f64();
-        let late = |login: &&Login| login.end == End::Match && login.time - login.lag > most;
-        self.logins.iter().filter(late).count()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -448,22 +404,5 @@ mod tests {
         for (status, body) in [(503, "{\"outcome\":\"unavailable\"}"), (500, ""), (200, "{}")] {
             assert_eq!(of(status, body), End::Other);
         }
-    }
-
-    #[test]
-    fn goodput_is_what_was_answered_in_time_within_these_seconds() {
-        let login = |at, time, end| Login { at, lag: 1.0, time, end };
-        let logins = vec![
-            login(0.5, 400.0, End::Match),
-            login(0.9, 400.0, End::Match),
-            login(1.0, 600.0, End::Match),
-            login(1.2, 300.0, End::Refused),
-            login(1.9, 400.0, End::Match),
-        ];
-        let load = Load { logins, ..Load::default() };
-        let within = Duration::from_millis(500);
-        assert_eq!(load.goodput(within, 1.0, 2.0), 1.0);
-        assert_eq!((load.late(within), load.refused()), (1, vec![300.0]));
-        assert_eq!(load.times_between(1.0, 1.5), [600.0]);
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, seconds: u32) -> anyhow::Result<ExitCode> {
     let caller = Caller::new(daemon.socket(), places.asking.len())?;
     let accounts = Arc::new(Accounts::new(&caller)?);
     let (password, stored) = accounts.first();
-    let logins = Logins::new(caller.clone(), &password, &stored);
+    let logins = Logins::new(caller.clone(), &password, &stored, places.are_apart());
     let clients = 16 * places.service.len();
     let capacity = logins.saturate(clients, Duration::from_secs(2), &daemon)?.rate;
     let (ending, rotations, reloads) =

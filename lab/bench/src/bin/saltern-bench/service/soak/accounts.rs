@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
-use super::super::load::{Answer, Caller, End, request};
+use super::super::load::{Answer, Caller, request};
+use super::super::results::End;
 
 const ACCOUNTS: u64 = 48;
 
@@ -143,7 +144,7 @@ impl Accounts {
             End::Match => add(&self.seen.matches),
             End::Mismatch => add(&self.seen.mismatches),
             End::Refused | End::Expired => return add(&self.seen.refused),
-            End::Other => {}
+            End::Throttled | End::Other => {}
         }
         if end != expected {
             self.fault(format!("a login is {end:?}, not {expected:?}: {}", text(&answer)));
