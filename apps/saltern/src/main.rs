@@ -11,6 +11,7 @@
 //     lines of JSON                         jsonl.rs, jsonl/request.rs, jsonl/answers.rs
 //     the prompt; closed streams; Ctrl-C    terminal/unix.rs; streams.rs; interrupt.rs
 //     digests of files                      cmd/sum.rs and cmd/sum/
+//     what --version prints                 version.rs
 
 mod cmd;
 mod compute;
@@ -33,6 +34,7 @@ mod secret;
 mod streams;
 mod table;
 mod terminal;
+mod version;
 
 use std::env;
 use std::io;
@@ -44,7 +46,7 @@ use crate::interrupt::Ended;
 
 /// Hash and verify passwords with yescrypt and scrypt as crypt(3) does; compute BLAKE2 checksums.
 #[derive(Parser)]
-#[command(name = "saltern", version, max_term_width = 100)]
+#[command(name = "saltern", version, long_version = version::long(), max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
