@@ -12,6 +12,7 @@
 //     lines of JSON                         jsonl.rs, jsonl/request.rs, jsonl/answers.rs
 //     the prompt; closed streams; Ctrl-C    terminal/unix.rs; streams.rs; interrupt.rs
 //     digests of files                      cmd/sum.rs and cmd/sum/
+//     what --version prints                 version.rs
 
 mod cmd;
 mod crypt3;
@@ -36,6 +37,7 @@ mod streams;
 mod table;
 mod terminal;
 mod verdict;
+mod version;
 
 use std::env;
 use std::io;
@@ -47,7 +49,7 @@ use crate::interrupt::Ended;
 
 /// Hash and verify passwords with yescrypt and scrypt as crypt(3) does; compute BLAKE2 checksums.
 #[derive(Parser)]
-#[command(name = "saltern", version, max_term_width = 100)]
+#[command(name = "saltern", version, long_version = version::long(), max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

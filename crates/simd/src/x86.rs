@@ -273,7 +273,9 @@ fn is_family_19h() -> bool {
     const YES: u8 = 2;
     static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
     if ANSWER.load(Ordering::Relaxed) == UNKNOWN {
-        let (vendor, version) = (__cpuid(0), __cpuid(1).eax);
+        // SAFETY: every x86-64 processor has the instruction, and both leaves.
+        #[allow(unused_unsafe, reason = "the function is safe from Rust 1.94 on")]
+        let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
         let is_amd = [vendor.ebx, vendor.edx, vendor.ecx]
             == [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes);
         let family = (version >> 8 & 0xF) + (version >> 20 & 0xFF);

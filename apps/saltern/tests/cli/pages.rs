@@ -61,3 +61,16 @@ fn completions() {
         assert!(COMMANDS.iter().all(|command| script.contains(command)), "{shell}");
     }
 }
+
+#[test]
+fn the_long_version_names_levels_and_features() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(stdout(&run(&["-V"], "")), format!("saltern {version}\n"));
+    let long = stdout(&run(&["--version"], ""));
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!(lines.len(), 4, "{long}");
+    assert!(lines[0].starts_with(&format!("saltern {version}")), "{long}");
+    assert!(lines[1].ends_with(&format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH)));
+    assert!(lines[2].starts_with("levels: portable") && lines[2].contains("; used: "), "{long}");
+    assert!(lines[3].starts_with("features: yescrypt, scrypt, argon2"), "{long}");
+}

@@ -187,7 +187,9 @@ const TURN: Duration = Duration::from_secs(3);
 /// Prevents other processes of the service from making or removing this socket as long as the
 /// result is held. The lock file, beside the socket, is kept.
 async fn lock(path: &Path) -> io::Result<File> {
-    let name = path.with_added_extension("lock");
+    let mut name = path.to_owned().into_os_string();
+    name.push(".lock");
+    let name = PathBuf::from(name);
     let told =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", name.display()));
     // Somebody else may have put something in its place.

@@ -106,7 +106,8 @@ impl Message {
         impl Write for Room<'_> {
             fn write_str(&mut self, text: &str) -> fmt::Result {
                 let room = self.0.len() - 1 - self.1;
-                let len = text.floor_char_boundary(room);
+                let ends = 0..=room.min(text.len());
+                let len = ends.rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
                 self.0[self.1..self.1 + len].copy_from_slice(&text.as_bytes()[..len]);
                 self.1 += len;
                 if len < text.len() { Err(fmt::Error) } else { Ok(()) }
