@@ -45,7 +45,9 @@ fn the_files_are_as_their_schemas_say() {
         return skipped("schemas of the field's vectors: python3 cannot be started");
     };
     match output.status.code() {
-        Some(77) => skipped("schemas of the field's vectors: no jsonschema (Debian: python3-jsonschema)"),
+        Some(77) => {
+            skipped("schemas of the field's vectors: no jsonschema (Debian: python3-jsonschema)")
+        }
         code => assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&output.stderr)),
     }
 }

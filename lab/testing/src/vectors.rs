@@ -31,8 +31,8 @@ pub fn cases(name: &str, expected: &[(&str, usize)]) -> Vec<Value> {
     cases
 }
 
-/// The tests of `lab/vectors/field/NAME_test.json`, each with the type of its group, which have to be
-/// as many as `expected` says of each type and result.
+/// The tests of `lab/vectors/field/NAME_test.json`, each with the type of its group, which have to
+/// be as many as `expected` says of each type and result.
 #[must_use]
 #[track_caller]
 pub fn field(name: &str, expected: &[(&str, &str, usize)]) -> Vec<(String, Value)> {

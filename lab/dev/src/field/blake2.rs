@@ -174,9 +174,14 @@ fn edges(family: &Family, random: &mut Random, tests: &mut Vec<Test>) {
     add("innerLength", &[0, 1, out / 2, out - 1, out, out + 1, 255], out, &|node, value| {
         node.inner = value;
     });
-    add("digestLength", &[1, 2, 16, 20, out / 2, out - 1, out, out + 1, 255], out, &|node, value| {
-        node.digest = value;
-    });
+    add(
+        "digestLength",
+        &[1, 2, 16, 20, out / 2, out - 1, out, out + 1, 255],
+        out,
+        &|node, value| {
+            node.digest = value;
+        },
+    );
     let most = if out == 64 { u64::MAX } else { (1 << 48) - 1 };
     let offsets = [1, 255, 256, (1 << 32) - 1, 1 << 32, (1 << 48) - 1, 1 << 48, 1 << 63, u64::MAX];
     add("nodeOffset", &offsets, most, &|node, value| node.offset = value.into());
@@ -282,7 +287,8 @@ fn simple(name: String, flag: &'static str, message: &[u8], key: &[u8], digest: 
 fn stripes(family: &Family, random: &mut Random, tests: &mut Vec<Test>) {
     let (block, out) = (2 * family.out_bytes(), family.out_bytes());
     let stripe = if out == 64 { 4 * block } else { 8 * block };
-    for length in [0, 1, block - 1, block, block + 1, stripe - 1, stripe, stripe + 1, stripe + block]
+    for length in
+        [0, 1, block - 1, block, block + 1, stripe - 1, stripe, stripe + 1, stripe + block]
     {
         for (key, digest) in [(0, out), (out, out), (1, out / 2)] {
             let (message, key) = (random.bytes(length), random.bytes(key));

@@ -30,7 +30,10 @@ pub(super) const NOTES: &[(&str, &str)] = &[
     ("Match", "the right password"),
     ("WrongPassword", "a password close to the right one"),
     ("ChangedHash", "the hash or its salt differs in one digit"),
-    ("NonCanonical", "unused bits of the last digit are set: it must not be taken for the same hash"),
+    (
+        "NonCanonical",
+        "unused bits of the last digit are set: it must not be taken for the same hash",
+    ),
     ("ChangedLength", "characters are missing at the end of the hash, or added to it"),
 ];
 
