@@ -4,6 +4,10 @@
 //! needed here); one child answers all requests. If there is no such library, or it lacks `$y$`,
 //! these tests fail: set `SALTERN_NO_SYSTEM_CRYPT=1` to skip them.
 
+#[path = "field/counts.rs"]
+mod counts;
+#[path = "system_crypt/field.rs"]
+mod field;
 #[path = "system_crypt/mutations.rs"]
 mod mutations;
 
