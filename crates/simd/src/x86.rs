@@ -274,7 +274,7 @@ fn is_family_19h() -> bool {
     static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
     if ANSWER.load(Ordering::Relaxed) == UNKNOWN {
         // SAFETY: every x86-64 processor has the instruction, and both leaves.
-        #[allow(unused_unsafe, reason = "the function is safe from Rust 1.94 on")]
+        #[allow(unused_unsafe, reason = "newer compilers call the function safe")]
         let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
         let is_amd = [vendor.ebx, vendor.edx, vendor.ecx]
             == [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes);

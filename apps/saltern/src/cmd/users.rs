@@ -175,5 +175,5 @@ fn list(file: &Path) -> anyhow::Result<()> {
         };
         output.line(format!("{name}: {what}"))?;
     }
-    Ok(output.flush()?)
+    output.flush()
 }
