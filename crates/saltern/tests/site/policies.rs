@@ -227,7 +227,8 @@ fn any_policy(one: u64, two: u64, flags: u16) -> Policy {
     }
     let pool = &mut policy.pool;
     (pool.threads, pool.in_flight) = (1 + part(19, 1024) as usize, 1 + part(23, 256) as usize);
-    (pool.memory, pool.max_waiting) = ((1 << 30) + part(29, 1 << 40), 1 + part(31, 9999) as usize);
+    // Enough for what 1024 threads prepare, within the least memory limit.
+    (pool.memory, pool.max_waiting) = ((1 << 37) + part(29, 1 << 40), 1 + part(31, 9999) as usize);
     pool.patience = Duration::from_millis(part(37, 1 << 40));
     pool.wipe = [WipePolicy::OnDrop, WipePolicy::AfterEach][usize::from(is(14))];
     pool.pages = [Pages::Standard, Pages::Huge][usize::from(is(15))];
