@@ -1,7 +1,7 @@
 //! How many tests of each type and result the files have.
 
 /// The files, by name.
-pub const FILES: [(&str, &[(&str, &str, usize)]); 3] = [
+pub(super) const FILES: [(&str, &[(&str, &str, usize)]); 3] = [
     (
         "yescrypt",
         &[
