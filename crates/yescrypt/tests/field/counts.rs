@@ -1,7 +1,10 @@
 //! How many tests of each type and result the files have.
 
+/// The type of a group, a result, and how many tests there are.
+type Counts = &'static [(&'static str, &'static str, usize)];
+
 /// The files, by name.
-pub const FILES: [(&str, &[(&str, &str, usize)]); 3] = [
+pub(super) const FILES: [(&str, Counts); 3] = [
     (
         "yescrypt",
         &[
