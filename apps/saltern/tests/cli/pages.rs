@@ -66,7 +66,8 @@ fn completions() {
 fn the_long_version_names_levels_and_features() {
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(stdout(&run(&["-V"], "")), format!("saltern {version}\n"));
-    let long = stdout(&run(&["--version"], ""));
+    let output = run(&["--version"], "");
+    let long = stdout(&output);
     let lines: Vec<&str> = long.lines().collect();
     assert_eq!(lines.len(), 4, "{long}");
     assert!(lines[0].starts_with(&format!("saltern {version}")), "{long}");
