@@ -8,6 +8,7 @@ from typing_extensions import Buffer
 __all__ = [
     "Batch",
     "Digests",
+    "OWN_PREFIXES",
     "PasswordHasher",
     "Pending",
     "Rows",

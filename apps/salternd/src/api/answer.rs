@@ -43,9 +43,9 @@ answer! {
         outdated(default): Vec<String>,
         /// After a match: the string to store if the one that was sent is still there.
         update: Option<String>,
-        /// After a match: whether it was remembered from an earlier login, so that no hash was
+        /// True after a match that was remembered from an earlier login, so that no hash was
         /// computed.
-        remembered(default): bool,
+        remembered: Option<bool>,
     }
 }
 

@@ -173,8 +173,7 @@ fn forward_auth(operation: &mut Value) {
 /// Whether a route may answer with a problem of this status.
 fn answers(route: &Route, status: u16) -> bool {
     match (route.op, status) {
-        (op, 404) => op == Op::ForwardAuth,
-        (_, 405) => false,
+        (_, 404 | 405) => false,
         (Op::Health, _) => false,
         (Op::Ready, status) => status == 503,
         (Op::OpenApi | Op::Metrics, status) => matches!(status, 403 | 429 | 503),

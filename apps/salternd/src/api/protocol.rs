@@ -86,12 +86,6 @@ impl<T> SkipField for Option<T> {
     }
 }
 
-impl SkipField for bool {
-    fn is_left_out(&self) -> bool {
-        !self
-    }
-}
-
 impl SkipField for u64 {}
 impl SkipField for String {}
 impl<T> SkipField for Vec<T> {

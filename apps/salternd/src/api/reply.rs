@@ -35,12 +35,12 @@ impl Answer {
 
     /// A login that does not match.
     pub(crate) fn refused(outcome: Verdict) -> Self {
-        let (outdated, update, remembered) = (Vec::new(), None, false);
+        let (outdated, update, remembered) = (Vec::new(), None, None);
         Answer::Verified(Verified { outcome, outdated, update, remembered })
     }
 
     pub(crate) fn matched(outdated: Vec<String>, update: Option<String>, remembered: bool) -> Self {
-        let outcome = Verdict::Match;
+        let (outcome, remembered) = (Verdict::Match, remembered.then_some(true));
         Answer::Verified(Verified { outcome, outdated, update, remembered })
     }
 

@@ -37,7 +37,7 @@ pub(crate) async fn forward_auth(
     credentials: Option<Credentials>,
 ) -> Result<Access, Problem> {
     let file = call.context.current.users.named(users).map(Arc::clone);
-    let unknown = || Problem::new(Reason::NotFound, "salternd.toml has no such [[users]]");
+    let unknown = || Problem::new(Reason::BadInput, "salternd.toml has no such [[users]]");
     let checked = match (file.ok_or_else(unknown), credentials) {
         (Err(problem), _) => Err(problem),
         (Ok(file), None) => {

@@ -85,9 +85,9 @@ fn the_file_is_chosen_by_name() {
         ask(&daemon.socket(), "GET", &path, &basic("alice:secret"), "").status
     };
     assert_eq!(["", "?users=site", "?a=b&users=site"].map(ask_for), [200, 200, 200]);
-    assert_eq!(["?users=", "?users=other"].map(ask_for), [404, 404]);
+    assert_eq!(["?users=", "?users=other"].map(ask_for), [422, 422]);
     let none = Daemon::simple();
-    assert_eq!(asked(&none, &basic("alice:secret")).status, 404);
+    assert_eq!(asked(&none, &basic("alice:secret")).status, 422);
     let post = ask(&daemon.socket(), "POST", "/v1/forward-auth", &basic("alice:secret"), "");
     assert_eq!(post.status, 405);
 }

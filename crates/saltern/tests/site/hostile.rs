@@ -495,6 +495,6 @@ fn debug_output_holds_no_stored_string() {
     each_line(input.as_bytes(), Vec::new(), &Format::Detect, &mut operation, |_, _| {}).unwrap();
     assert_eq!(
         shown,
-        "Match { outdated: [\"scheme\", \"cost\", \"floor\"], update: Some(Update { .. }) } Update { .. } Entry { number: 1, .. }"
+        "Match { outdated: [\"scheme\", \"cost\", \"floor\"], update: Some(Update { .. }), remembered: false } Update { .. } Entry { number: 1, .. }"
     );
 }

@@ -13,7 +13,7 @@ use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 const WRONG: [(&str, &str); 47] = [
     (
         "x = 1",
-        "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, replace, roms, schemes",
+        "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, remember, replace, roms, schemes",
     ),
     ("schemes = []", "1: schemes: expected a list with \"yescrypt\": new hashes are of"),
     ("[pool]\nthread = 1", "2: pool.thread = 1: expected a known key: one of deadline,"),

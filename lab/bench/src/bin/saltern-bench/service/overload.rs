@@ -162,7 +162,7 @@ mod tests {
         let answered = (0..100).filter(|at| *at > 12).map(|at| f64::from(at) / 100.0);
         let load = Load::of_matches(answered.map(|at| at + 0.001), 1.0);
         let within = Duration::from_millis(100);
-        assert_eq!(settled(&load, within, 0.05, 100.0), 0.15);
+        assert!((settled(&load, within, 0.05, 100.0) - 0.15).abs() < 1e-9);
         assert_eq!(settled(&load, within, 0.05, 200.0), 1.0);
     }
 }
