@@ -134,9 +134,18 @@ fn the_commands_of_the_readme_do_what_it_says() {
         assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
         ran.push(line);
     }
-    for command in
-        ["hash", "verify", "inspect", "reencrypt", "policy", "census", "wrap", "sum", "tune"]
-    {
+    for command in [
+        "hash",
+        "verify",
+        "inspect",
+        "reencrypt",
+        "policy",
+        "census",
+        "wrap",
+        "sum",
+        "tune",
+        "users",
+    ] {
         assert!(ran.iter().any(|line| line.starts_with(command)), "{command}: {ran:?}");
     }
     for (name, part) in [
