@@ -148,7 +148,8 @@ fn a_reload_forgets_nothing_of_a_client() {
     let daemon = Daemon::start(&(config + &looks), POLICY);
     let under_way = || {
         let text = ask_tcp(address, "/metrics", "").body;
-        let line = text.lines().find(|line| line.contains("{client=\"tests\"}")).unwrap();
+        let gauge = "saltern_client_requests{client=\"tests\"}";
+        let line = text.lines().find(|line| line.starts_with(gauge)).unwrap();
         line.rsplit(' ').next().unwrap().parse::<u32>().unwrap()
     };
     let ask = || daemon.post("/v1/needs-rehash", r#"{"hash":"$7$"}"#).status;
