@@ -101,13 +101,13 @@ def make() -> None:
         "key": "32 bytes of the site key, hexadecimal; the only key that is known",
         "name": "its name", "account": "bytes of the account id, hexadecimal",
         "stored": "the stored string",
-        "is": "sealed, unsealed, malformed, unavailable (no such key) or tampered",
+        "kind": "sealed, unsealed, malformed, unavailable (no such key) or tampered",
     }
     about = "seals of stored strings, made by seal.py"
     print(json.dumps({"kind": "header", "about": about, "cases": len(cases), "fields": fields}))
     for at, (name, key, account, stored, verdict) in enumerate(cases, 1):
-        case = {"id": f"seal-{at:03}", "name": name, "key": key.hex(), "account": account.hex()}
-        print(json.dumps({**case, "stored": stored, "is": verdict}))
+        case = {"id": f"seal-{at:03}", "kind": verdict, "name": name, "key": key.hex(), "account": account.hex()}
+        print(json.dumps({**case, "stored": stored}))
 
 
 def main() -> None:

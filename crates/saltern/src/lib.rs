@@ -21,7 +21,7 @@
 //!
 //! # Outcomes
 //! The password matches, it does not match, or the account is locked: [`Outcome`]. Everything else
-//! is an [`Error`] of one of five kinds ([`ErrorKind`]), and never means that a password is wrong.
+//! is an [`Error`] of one of six kinds ([`ErrorKind`]), and never means that a password is wrong.
 //!
 //! # Features
 //! * `file` (default): policies in files.
@@ -36,6 +36,7 @@
 //     which strings are outdated            rehash.rs; strength.rs
 //     an old scheme                         foreign/<name>.rs, its lines in foreign.rs, scheme.rs, formats.rs, Cargo.toml
 //     names and prefixes of strings         formats.rs; stored.rs
+//     seals                                 seal.rs (text); seal_keys.rs (tags); opened.rs (what is required)
 //     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
 //     errors of a policy and their places   invalid.rs; policy/document.rs
 //     key files; ROMs of a policy           policy/key_file.rs; opened.rs; scrubber.rs
@@ -60,6 +61,8 @@ mod prepared;
 mod rehash;
 mod scheme;
 mod scrubber;
+mod seal;
+mod seal_keys;
 mod stored;
 mod strength;
 pub mod table;

@@ -11,7 +11,9 @@ use saltern_yescrypt::{Hasher, Params};
 use crate::error::Error;
 use crate::policy::{Policy, RomSource, SiteRom, key_set};
 use crate::rehash::{ActiveRom, NewHashForm, Reasons};
-use crate::stored::Hash;
+use crate::seal::Sealed;
+use crate::seal_keys::SealKeys;
+use crate::stored::{Hash, Stored};
 use crate::strength::Strength;
 
 /// A policy whose files have been read.
@@ -20,6 +22,7 @@ pub(crate) struct OpenedPolicy {
     /// With the keys, and with the ROMs if they were attached.
     pub(crate) hasher: Arc<Hasher>,
     pub(crate) target: NewHashForm,
+    pub(crate) seals: SealKeys,
     /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
     pub(crate) roms: OpenRoms,
@@ -33,6 +36,7 @@ impl OpenedPolicy {
         policy.check()?;
         let mut notes = Vec::new();
         let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
+        let seals = SealKeys::open(&policy.seal.keys, &mut notes)?;
         let active = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
         let mut params = policy.params;
         if let Some(rom) = active {
@@ -55,6 +59,7 @@ impl OpenedPolicy {
             policy: policy.clone(),
             hasher,
             target,
+            seals,
             #[cfg(feature = "rom")]
             roms: OpenRoms::default(),
             notes,
@@ -141,6 +146,43 @@ impl OpenedPolicy {
                 Ok(())
             }
             result => result,
+        }
+    }
+
+    /// Checks that a string is the one sealed for this account, before anything else is read of it,
+    /// and that it is sealed at all if that is required.
+    pub(crate) fn check_seal(&self, account: Option<&[u8]>, stored: &str) -> Result<(), Error> {
+        let required = self.policy.seal.required;
+        let sealed = match Sealed::parse(stored) {
+            Ok(sealed) => self.seals.check(account, &sealed)?,
+            // What is not spelled like a seal is none.
+            Err(_) if required => false,
+            Err(error) => return Err(error),
+        };
+        let is_mark = || Stored::parse(stored).is_ok_and(|stored| stored.hash.is_none());
+        match sealed || !required || is_mark() {
+            true => Ok(()),
+            false => Err(Error::Tampered { why: "it has no seal, which the policy requires" }),
+        }
+    }
+
+    /// The ways in which a stored string differs from a new one.
+    pub(crate) fn reasons(&self, stored: &Stored<'_>, hash: &Hash) -> Reasons {
+        let seal = stored.sealed_with != self.seals.active();
+        Reasons { seal, ..self.target.reasons(hash) }
+    }
+
+    /// A text in the form of new strings: sealed if a key is active, and the account is known or a
+    /// seal required.
+    pub(crate) fn dressed(
+        &self,
+        account: Option<&[u8]>,
+        marks: &str,
+        text: &str,
+    ) -> Result<String, Error> {
+        match account {
+            None if !self.policy.seal.required => Ok(format!("{marks}{text}")),
+            account => self.seals.dress(account, marks, text),
         }
     }
 

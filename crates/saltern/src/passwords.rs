@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::terms::{Class, Share};
-use saltern_pool::{Pool, PoolConfig, PoolStats, Terms};
+use saltern_pool::{Error as PoolError, OneTicket, Pool, PoolConfig, PoolStats, Terms};
 use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{HashString, Hasher};
 
@@ -46,6 +46,7 @@ pub struct Passwords {
     within: Option<Duration>,
     share: Share,
     updates: bool,
+    account: Option<Arc<[u8]>>,
 }
 
 struct Inner {
@@ -161,6 +162,7 @@ impl Passwords {
             within,
             share: Share::default(),
             updates: true,
+            account: None,
         }
     }
 
@@ -212,6 +214,15 @@ impl Passwords {
         Passwords { updates: false, ..self.clone() }
     }
 
+    /// A handle for the strings of one account, given by an id that never changes: what it hashes is
+    /// sealed for this account if the policy has an active key for seals
+    /// ([`SealPolicy`](crate::policy::SealPolicy)), and sealed strings can be wrapped. Logins take
+    /// the account themselves.
+    #[must_use]
+    pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
+        Passwords { account: Some(account.as_ref().into()), ..self.clone() }
+    }
+
     /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {
@@ -243,15 +254,37 @@ impl Passwords {
         self.inner.watch.damaged_roms()
     }
 
-    /// Hashes a new password into a string to store.
+    /// Hashes a new password into a string to store. It is sealed if the account is known
+    /// ([`Passwords::for_account`]) and the policy has an active key for seals.
     ///
     /// # Errors
     /// In the ticket. *Bad input* for a password with a zero byte (unless
-    /// [`Limits::syntax`](crate::policy::Limits) is wide); *over limit* for one of more than
-    /// [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
+    /// [`Limits::syntax`](crate::policy::Limits) is wide), for an account id that does not have 1
+    /// to 4096 bytes, and without an account if the policy requires seals; *over limit* for one of
+    /// more than [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
     pub fn hash(&self, password: impl AsRef<[u8]>) -> Ticket<String> {
         let (inner, terms) = (&self.inner, self.terms());
-        Ticket::of(inner.pool.hash_one(inner.hasher(), password, terms))
+        let hash = || Ok(inner.pool.hash_one(inner.hasher(), password, terms));
+        self.sealed(hash, |hash: String| hash)
+    }
+
+    /// What the pool hashes, in the form of new strings. Nothing is computed for an account that no
+    /// string can be sealed for.
+    fn sealed<S: Send + 'static>(
+        &self,
+        begin: impl FnOnce() -> Result<Result<OneTicket<S>, PoolError>, Error>,
+        text: impl FnOnce(S) -> String + Send + 'static,
+    ) -> Ticket<String> {
+        let (inner, account) = (Arc::clone(&self.inner), self.account.clone());
+        let possible = inner.prepared.opened().dressed(account.as_deref(), "", "");
+        match possible.and_then(|_| begin()) {
+            Ok(item) => Ticket::then(item, move |hash| {
+                let opened = inner.prepared.opened();
+                let dressed = |hash| opened.dressed(account.as_deref(), "", &text(hash));
+                Ticket::done(hash.and_then(dressed))
+            }),
+            Err(error) => Ticket::done(Err(error)),
+        }
     }
 
     /// [`Passwords::hash`] with a given salt of at most 64 bytes. Salts must be unique: this is for
@@ -265,13 +298,13 @@ impl Passwords {
         salt: impl AsRef<[u8]>,
     ) -> Ticket<String> {
         let (pool, hasher) = (&self.inner.pool, self.inner.hasher());
-        let setting = match hasher.setting(salt) {
-            Ok(setting) => setting,
-            Err(error) => return Ticket::done(Err(error.into())),
+        let terms = self.terms();
+        let hash = || {
+            let setting = hasher.setting(salt)?;
+            Ok(pool.hash_one_with_setting(hasher, password, setting.as_bytes(), terms))
         };
-        let item = pool.hash_one_with_setting(hasher, password, setting.as_bytes(), self.terms());
         let text = |hash: HashString| String::from_utf8_lossy(hash.as_bytes()).into_owned();
-        Ticket::then(item, move |hash| Ticket::done(hash.map(text)))
+        self.sealed(hash, text)
     }
 
     /// Verifies a password against the stored string of an account. Pass `None` for the string if
@@ -285,14 +318,18 @@ impl Passwords {
     /// `{CRYPT}` before a string is kept in its update.
     ///
     /// For an unknown or a locked account as much is computed as for an account in the table, so
-    /// that the response time does not give it away: see [`Decoy`](crate::policy::Decoy). The
-    /// account name is used for nothing else, and does not affect any hash.
+    /// that the response time does not give it away: see [`Decoy`](crate::policy::Decoy).
+    ///
+    /// If the policy has keys for seals ([`SealPolicy`](crate::policy::SealPolicy)), `account` is
+    /// the id that the string was sealed for: the seal is checked before anything is computed, and
+    /// an update is sealed. The account affects no hash.
     ///
     /// # Errors
     /// In the ticket. None of them means that the password is wrong. *Bad input* for a string that
     /// is damaged or of no known scheme, or a password that its scheme does not allow; *over limit*
     /// for a scheme or a cost that the policy does not allow; *unavailable* if a key or a ROM is
-    /// missing; *overloaded*; *internal*.
+    /// missing; *tampered* for a string that is not the one sealed for the account, at once: log
+    /// it, and let an operator look at the table; *overloaded*; *internal*.
     pub fn verify(
         &self,
         account: impl AsRef<[u8]>,
@@ -300,11 +337,20 @@ impl Passwords {
         stored: Option<&str>,
     ) -> Ticket<Outcome> {
         let (password, account) = (password.as_ref(), account.as_ref());
-        let started = self.admit(password).and_then(|()| match stored {
-            None => self.pretend(account, password, Outcome::Mismatch),
-            Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
-            Some(text) => self.check(password, text),
-        });
+        let opened = self.inner.prepared.opened();
+        let begin = || {
+            self.admit(password)?;
+            opened.seals.admit(account)?;
+            let Some(text) = stored else {
+                return self.pretend(account, password, Outcome::Mismatch);
+            };
+            opened.check_seal(Some(account), text)?;
+            match locked(text) {
+                true => self.pretend(account, password, Outcome::Locked),
+                false => self.check(account, password, text),
+            }
+        };
+        let started = begin();
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
 
@@ -313,10 +359,13 @@ impl Passwords {
     /// the password. The result is `None` for a string that needs no wrapping: one of yescrypt or
     /// scrypt, a wrapped one, or that of a locked account without a hash.
     ///
-    /// Store the result only if the old string is still stored.
+    /// Store the result only if the old string is still stored. A sealed string needs its account
+    /// ([`Passwords::for_account`]): its seal is checked, and the result is sealed. One without a
+    /// seal gets none.
     ///
     /// # Errors
-    /// In the ticket: those of [`Passwords::verify`] for the string. A string whose salt contains a
+    /// In the ticket: those of [`Passwords::verify`] for the string, and *bad input* for a sealed
+    /// string without its account. A string whose salt contains a
     /// `}` cannot be wrapped, which is *bad input*.
     pub fn wrap(&self, stored: &str) -> Ticket<Option<String>> {
         let started = self.wrapping(stored);
@@ -324,18 +373,26 @@ impl Passwords {
     }
 
     fn wrapping(&self, stored: &str) -> Result<Ticket<Option<String>>, Error> {
-        let Stored { before, hash, .. } = Stored::parse(stored)?;
+        let (inner, account) = (Arc::clone(&self.inner), self.account.clone());
+        inner.prepared.opened().check_seal(account.as_deref(), stored)?;
+        let Stored { marks, sealed_with, before, hash, .. } = Stored::parse(stored)?;
         let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
-        let (inner, setting) = (&self.inner, Arc::clone(&foreign.setting));
+        let setting = Arc::clone(&foreign.setting);
         inner.prepared.table().policy().admit(hash)?;
         if foreign::setting(&setting.to_string()).is_err() {
             let expected = "one whose setting can be put between braces";
             return Err(Error::malformed("string to be wrapped", expected));
         }
-        let before = before.to_owned();
+        // What has no seal gets none here.
+        let account = sealed_with.and(account);
+        let (marks, before) = (marks.to_owned(), before.to_owned());
         let item = inner.pool.hash_one(inner.hasher(), &foreign.digest, self.terms());
-        Ok(Ticket::then(item, move |ours| {
-            Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
+        Ok(Ticket::then(item, move |ours: Result<String, Error>| {
+            let dressed = |ours: String| {
+                let text = before + &wrapped(&*setting, &ours);
+                inner.prepared.opened().dressed(account.as_deref(), &marks, &text)
+            };
+            Ticket::done(ours.and_then(dressed).map(Some))
         }))
     }
 
@@ -353,16 +410,19 @@ impl Passwords {
     }
 
     /// Verifies a password against the string of an account that is not locked.
-    fn check(&self, password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
-        let Stored { before, hash, .. } = Stored::parse(text)?;
-        let hash = hash.ok_or(Error::malformed("stored string", "a hash"))?;
+    fn check(&self, account: &[u8], password: &[u8], old: &str) -> Result<Ticket<Outcome>, Error> {
+        let stored = Stored::parse(old)?;
+        let hash = stored.hash.clone().ok_or(Error::malformed("stored string", "a hash"))?;
         self.table().policy().admit(&hash)?;
         let terms = self.terms();
         let matched = Matched {
             inner: Arc::clone(&self.inner),
+            account: account.into(),
             password: copy(password),
-            old: text.to_owned(),
-            before: before.len(),
+            old: old.to_owned(),
+            sealed: old.len() - stored.text.len(),
+            before: stored.before.to_owned(),
+            outdated: self.inner.prepared.opened().reasons(&stored, &hash),
             hash: hash.clone(),
             updates: self.updates,
             terms,
@@ -434,11 +494,15 @@ fn serves(pool: &PoolConfig, asked: &PoolConfig) -> bool {
 /// The state needed after a match.
 struct Matched {
     inner: Arc<Inner>,
+    account: Box<[u8]>,
     password: Zeroizing<Vec<u8>>,
     old: String,
-    /// Bytes of the old string before the hash, which are kept.
-    before: usize,
+    /// Where what is sealed begins in the old string.
+    sealed: usize,
+    /// What is before the hash there, which is kept.
+    before: String,
     hash: Hash,
+    outdated: Reasons,
     /// Whether the caller stores updates.
     updates: bool,
     terms: Terms,
@@ -457,13 +521,19 @@ impl Matched {
     /// can be made or not. While logins wait, no update is made for a login: it would take the
     /// place of one of them.
     fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, before, hash, updates, terms } = self;
-        let opened = inner.prepared.opened();
-        let outdated = opened.target.reasons(&hash);
+        let Matched { inner, account, password, old, sealed, before, hash, outdated, .. } = self;
+        let (updates, terms, site) = (self.updates, self.terms, Arc::clone(&inner));
+        let resealed = (updates && outdated.seal).then(|| old[sealed..].to_owned());
+        // The hash of the update; without one, the old string may still need another seal.
         let matched = move |new: Option<String>| {
-            let update = new.map(|new| Update { new: old[..before].to_owned() + &new, old });
-            Outcome::Match { outdated, update }
+            let new = new.map(|new| before + &new).or(resealed);
+            let dressed = |new: String| {
+                let new = site.prepared.opened().dressed(Some(&account), "", &new).ok()?;
+                Some(Update { new, old })
+            };
+            Outcome::Match { outdated, update: new.and_then(dressed) }
         };
+        let opened = inner.prepared.opened();
         let successor = if updates { opened.successor(&hash, outdated) } else { Ok(None) };
         let params = match successor {
             Ok(Some(Replacement::Hashed(params))) => params,

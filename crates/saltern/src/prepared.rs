@@ -51,7 +51,7 @@ impl Prepared {
     pub(crate) fn beside(policy: &Policy, present: Option<&OpenedPolicy>) -> Result<Self, Error> {
         let mut opened = OpenedPolicy::attach(policy, present)?;
         let decoys = decoys(&mut opened, OpenedPolicy::can_compute)?;
-        Ok(Prepared { table: Table { opened: Arc::new(opened) }, decoys: Arc::new(decoys) })
+        Ok(Prepared { table: Table::of(opened), decoys: Arc::new(decoys) })
     }
 
     /// Checks everything that [`Passwords::new`](crate::Passwords::new) would refuse, except ROMs
@@ -81,6 +81,12 @@ impl Prepared {
         Ok(opened.notes)
     }
 
+    /// A handle for the strings of one account: [`Table::for_account`].
+    #[must_use]
+    pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
+        Prepared { table: self.table.for_account(account), decoys: Arc::clone(&self.decoys) }
+    }
+
     /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {
@@ -101,10 +107,12 @@ impl Prepared {
     /// ```
     ///
     /// # Errors
-    /// Those that a login would have ([`Passwords::verify`](crate::Passwords::verify)).
+    /// Those that a login would have ([`Passwords::verify`](crate::Passwords::verify)), and *bad
+    /// input* for a sealed string without its account ([`Prepared::for_account`]).
     pub fn can_verify(&self, stored: &str) -> Result<bool, Error> {
-        let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
         let opened = self.opened();
+        opened.check_seal(self.table.account(), stored)?;
+        let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
         opened.policy.admit(&hash)?;
         opened.can_compute(&hash).map(|()| true)
     }

@@ -15,6 +15,7 @@ mod site {
     mod policies;
     #[cfg(feature = "rom")]
     mod roms;
+    mod seals;
     mod shared;
     mod tables;
 }

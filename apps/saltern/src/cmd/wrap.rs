@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use saltern::table::Entry;
+
 use crate::policy;
 use crate::table::{self, LineArgs, lines_help};
 
@@ -24,7 +26,8 @@ The policy says which schemes are accepted, what they may cost, and what
 the hash around them costs. Strings of yescrypt and scrypt, and those
 that are wrapped already, are passed on unchanged, so that an interrupted
 run can be repeated. Replace a string in the table only if the old one is
-still there: the user may have logged in meanwhile.
+still there: the user may have logged in meanwhile. Sealed strings stay
+sealed: they need the id of their account (--id-field, --id-key).
 
 Exit status: 0 every string is yescrypt or scrypt now, or wrapped; 2 an
 error, or bad lines, or strings of a scheme or a cost that the policy
@@ -52,6 +55,10 @@ pub(crate) struct Args {
 /// Run the subcommand.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let passwords = policy::many(&args.policy, None, WAITING)?;
-    let report = args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
+    let wrap = |entry: &Entry<'_>| match entry.account {
+        Some(account) => passwords.for_account(account).wrap(entry.stored),
+        None => passwords.wrap(entry.stored),
+    };
+    let report = args.lines.rewrite(wrap, ToString::to_string)?;
     Ok(table::end(&report, "wrapped", "not in need of wrapping"))
 }

@@ -31,15 +31,25 @@ pub enum Format {
     Detect,
     /// The whole line is the string.
     Bare,
-    /// The string is one of the fields between colons, counted from 0: 1 in `user:hash:…`. Lines
-    /// with fewer fields are bad, unless they are empty or begin with `#`.
-    Field(usize),
-    /// The string is the value of this key of a JSON object. Objects without the key, or with
-    /// `null` as its value, have no string, and neither have lines that begin with `#`. An object
-    /// with a duplicate key is bad.
+    /// Fields between colons, counted from 0. Lines with fewer fields are bad, unless they are empty
+    /// or begin with `#`.
+    Fields {
+        /// The field of the string: 1 in `user:hash:…`.
+        stored: usize,
+        /// The field of the account, usually 0; none if it is that of the string.
+        account: usize,
+    },
+    /// A JSON object. Lines that begin with `#` have no string. An object with a duplicate key is
+    /// bad.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
-    Json(String),
+    Json {
+        /// The key of the string. Objects without it, or with `null` as its value, have none.
+        stored: String,
+        /// The key of the account, whose value is text or a whole number, which counts as its
+        /// digits.
+        account: Option<String>,
+    },
 }
 
 /// A line that has a stored string. Lines where its place is empty are not entries.
@@ -50,7 +60,7 @@ pub struct Entry<'l> {
     pub number: u64,
     /// The whole line, with the end of line.
     pub line: &'l [u8],
-    /// The account: the first field of a line of fields, unless that is the string itself.
+    /// The account: for detected lines of fields the first one.
     pub account: Option<&'l [u8]>,
     /// The stored string.
     pub stored: &'l str,
@@ -83,7 +93,7 @@ pub struct Report {
 pub struct Row {
     /// The number of the line, counted from 1.
     pub number: u64,
-    /// The account: the first field of a line of fields, unless that is the string itself.
+    /// The account: for detected lines of fields the first one.
     pub account: Option<Vec<u8>>,
     /// The stored string, which is empty for an account without one; or why it could not be read.
     pub stored: Result<String, Error>,
@@ -114,16 +124,16 @@ pub fn rows(input: impl BufRead, format: &Format) -> impl Iterator<Item = io::Re
 }
 
 fn row(number: u64, piece: Piece, line: &[u8], format: &Format) -> Option<Row> {
-    let account = || find(line, format).ok().flatten()?.account;
+    let account = || find(line, format).ok().flatten()?.account(line);
     let (account, stored) = match piece {
         Piece::Rest => return None,
         Piece::Start => (account(), Err(LONG)),
         Piece::Whole => match read(line, format).transpose()? {
-            Ok((place, stored)) => (place.account, Ok(stored.into_owned())),
+            Ok((place, stored)) => (place.account(line), Ok(stored.into_owned())),
             Err(error) => (account(), Err(error)),
         },
     };
-    let account = account.map(|account| line[account].to_vec());
+    let account = account.map(Cow::into_owned);
     let is_one = account.is_some() || stored != Ok(String::new());
     is_one.then_some(Row { number, account, stored })
 }
@@ -223,9 +233,10 @@ fn begin(
         Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
     };
-    let account = place.account.clone().map(|account| &line[account]);
-    let ticket = operation(&Entry { number, line: &line, account, stored: &stored });
-    drop(stored);
+    let account = place.account(&line);
+    let entry = Entry { number, line: &line, account: account.as_deref(), stored: &stored };
+    let ticket = operation(&entry);
+    drop((account, stored));
     Line::Part(line, place, ticket)
 }
 
@@ -281,6 +292,17 @@ struct Place {
     escaped: bool,
 }
 
+impl Place {
+    /// The account, with escapes decoded; `None` if they cannot be.
+    fn account<'l>(&self, line: &'l [u8]) -> Option<Cow<'l, [u8]>> {
+        let account = &line[self.account.clone()?];
+        if !self.escaped {
+            return Some(account.into());
+        }
+        value(account, true).map(|account| account.into_owned().into_bytes().into())
+    }
+}
+
 fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -289,36 +311,33 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
         _ if line.starts_with(b"#") => Ok(None),
         Format::Detect => match line {
             #[cfg(feature = "json")]
-            [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json::find(line, "hash"),
+            [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json::find(line, "hash", None),
             [b'$', ..] => find(line, &Format::Bare),
             _ if is_base64_of_ldif(line) => {
                 Err(Error::malformed("line", "a string that can be read, and not base 64 of LDIF"))
             }
-            _ if line.contains(&b':') => Ok(field(line, 1)),
+            _ if line.contains(&b':') => Ok(fields(line, 1, 0)),
             _ => find(line, &Format::Bare),
         },
-        Format::Field(index) => match field(line, *index) {
+        Format::Fields { stored, account } => match fields(line, *stored, *account) {
             None if !line.is_empty() => {
                 Err(Error::malformed("line", "the field that is to have the stored string"))
             }
             place => Ok(place),
         },
         #[cfg(feature = "json")]
-        Format::Json(key) => json::find(line, key),
+        Format::Json { stored, account } => json::find(line, stored, account.as_deref()),
     }
 }
 
-fn field(line: &[u8], index: usize) -> Option<Place> {
-    let (mut start, mut account) = (0, None);
-    for (at, field) in line.split(|c| *c == b':').enumerate() {
-        let range = start..start + field.len();
-        if at == index {
-            return Some(Place { range, account, escaped: false });
-        }
-        start = range.end + 1;
-        account.get_or_insert(range);
-    }
-    None
+fn fields(line: &[u8], stored: usize, account: usize) -> Option<Place> {
+    let field = |index: usize| {
+        let mut ends = line.iter().enumerate().filter(|(_, c)| **c == b':').map(|(at, _)| at);
+        let start = index.checked_sub(1).map_or(Some(0), |before| Some(ends.nth(before)? + 1))?;
+        Some(start..ends.next().unwrap_or(line.len()))
+    };
+    let account = if account == stored { None } else { Some(field(account)?) };
+    Some(Place { range: field(stored)?, account, escaped: false })
 }
 
 /// `userPassword:: e1NTSEF9…`, which would look like an account without a password.

@@ -19,26 +19,36 @@ struct Name<'l>(#[serde(borrow)] Cow<'l, str>);
 /// An object, as it is written.
 struct Object<'l>(HashMap<Name<'l>, &'l RawValue>);
 
-/// Where the string is: the value of a key.
-pub(super) fn find(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
-    const EXPECTED: &str = "a JSON object with each key once and a stored string that is text";
+/// Where the string and the account are: the values of keys.
+pub(super) fn find(
+    line: &[u8],
+    stored: &str,
+    account: Option<&str>,
+) -> Result<Option<Place>, Error> {
+    const EXPECTED: &str = "a JSON object with each key once, a stored string that is text, and an \
+                            account that is text or a whole number";
     let malformed = Error::malformed("line", EXPECTED);
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
     let text = str::from_utf8(line).map_err(|_| malformed.clone())?;
     let Object(object) = serde_json::from_str(text).map_err(|_| malformed.clone())?;
-    let Some(raw) = object.get(&Name(Cow::Borrowed(key))).map(|value| value.get()) else {
-        return Ok(None);
+    let value = |key| object.get(&Name(Cow::Borrowed(key))).map(|value| value.get());
+    let value = |key| value(key).filter(|raw| *raw != "null");
+    let start = |raw: &str| raw.as_ptr().addr() - text.as_ptr().addr();
+    let within = |raw: &str| {
+        let is_text = raw.len() >= 2 && raw.starts_with('"');
+        is_text.then(|| start(raw) + 1..start(raw) + raw.len() - 1)
     };
-    if raw == "null" {
-        return Ok(None);
-    }
-    if raw.len() < 2 || !raw.starts_with('"') {
-        return Err(malformed);
-    }
-    let start = raw.as_ptr().addr() - text.as_ptr().addr() + 1;
-    Ok(Some(Place { range: start..start + raw.len() - 2, account: None, escaped: true }))
+    let whole = |raw: &str| {
+        let digits = raw.strip_prefix('-').unwrap_or(raw).bytes().all(|c| c.is_ascii_digit());
+        digits.then(|| start(raw)..start(raw) + raw.len())
+    };
+    let Some(raw) = value(stored) else { return Ok(None) };
+    let range = within(raw).ok_or(malformed.clone())?;
+    let account = account.and_then(value);
+    let account = account.map(|raw| within(raw).or(whole(raw)).ok_or(malformed)).transpose()?;
+    Ok(Some(Place { range, account, escaped: true }))
 }
 
 /// Whether there is such a text in an object, at any depth; `None` for what is no object.
