@@ -46,7 +46,8 @@ pub struct Passwords {
     within: Option<Duration>,
     share: Share,
     updates: bool,
-    account: Option<Arc<[u8]>>,
+    /// With the account of this handle.
+    table: Table,
 }
 
 struct Inner {
@@ -162,7 +163,7 @@ impl Passwords {
             within,
             share: Share::default(),
             updates: true,
-            account: None,
+            table: prepared.table().clone(),
         }
     }
 
@@ -220,13 +221,14 @@ impl Passwords {
     /// the account themselves.
     #[must_use]
     pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
-        Passwords { account: Some(account.as_ref().into()), ..self.clone() }
+        Passwords { table: self.table.for_account(account), ..self.clone() }
     }
 
-    /// The operations on stored strings that need no password.
+    /// The operations on stored strings that need no password, for the account of this handle if it
+    /// has one.
     #[must_use]
     pub fn table(&self) -> &Table {
-        self.inner.prepared.table()
+        &self.table
     }
 
     /// The pool that computes everything; [`Pool::stats`] shows its load.
@@ -275,12 +277,11 @@ impl Passwords {
         begin: impl FnOnce() -> Result<Result<OneTicket<S>, PoolError>, Error>,
         text: impl FnOnce(S) -> String + Send + 'static,
     ) -> Ticket<String> {
-        let (inner, account) = (Arc::clone(&self.inner), self.account.clone());
-        let possible = inner.prepared.opened().dressed(account.as_deref(), "", "");
+        let table = self.table.clone();
+        let possible = table.opened.dressed(table.account(), "", "");
         match possible.and_then(|_| begin()) {
             Ok(item) => Ticket::then(item, move |hash| {
-                let opened = inner.prepared.opened();
-                let dressed = |hash| opened.dressed(account.as_deref(), "", &text(hash));
+                let dressed = |hash| table.opened.dressed(table.account(), "", &text(hash));
                 Ticket::done(hash.and_then(dressed))
             }),
             Err(error) => Ticket::done(Err(error)),
@@ -373,8 +374,8 @@ impl Passwords {
     }
 
     fn wrapping(&self, stored: &str) -> Result<Ticket<Option<String>>, Error> {
-        let (inner, account) = (Arc::clone(&self.inner), self.account.clone());
-        inner.prepared.opened().check_seal(account.as_deref(), stored)?;
+        let (inner, table) = (&self.inner, self.table.clone());
+        table.opened.check_seal(table.account(), stored)?;
         let Stored { marks, sealed_with, before, hash, .. } = Stored::parse(stored)?;
         let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
         let setting = Arc::clone(&foreign.setting);
@@ -384,13 +385,13 @@ impl Passwords {
             return Err(Error::malformed("string to be wrapped", expected));
         }
         // What has no seal gets none here.
-        let account = sealed_with.and(account);
+        let is_sealed = sealed_with.is_some();
         let (marks, before) = (marks.to_owned(), before.to_owned());
         let item = inner.pool.hash_one(inner.hasher(), &foreign.digest, self.terms());
         Ok(Ticket::then(item, move |ours: Result<String, Error>| {
             let dressed = |ours: String| {
                 let text = before + &wrapped(&*setting, &ours);
-                inner.prepared.opened().dressed(account.as_deref(), &marks, &text)
+                table.opened.dressed(table.account().filter(|_| is_sealed), &marks, &text)
             };
             Ticket::done(ours.and_then(dressed).map(Some))
         }))

@@ -37,6 +37,7 @@ pub use crate::rehash::Reasons;
 use crate::scheme::Scheme;
 use crate::seal::Sealed;
 use crate::seal_keys::NO_ACCOUNT;
+pub use crate::seal_keys::account_digest;
 use crate::stored::{Hash, Stored, locked};
 
 /// A policy, for work on stored strings that needs no password and computes no hash. It starts no
@@ -188,7 +189,8 @@ impl Table {
         let rekeyed = hash.map(|hash| self.opened.rekeyed(&hash)).transpose()?.flatten();
         // What has no seal gets none here.
         let account = sealed_with.and(self.account());
-        let dressed = |ours: String| self.opened.dressed(account, marks, &(before.to_owned() + &ours));
+        let dressed =
+            |ours: String| self.opened.dressed(account, marks, &(before.to_owned() + &ours));
         rekeyed.map(dressed).transpose()
     }
 

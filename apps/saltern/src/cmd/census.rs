@@ -189,8 +189,11 @@ impl Args {
         list("keys", census.keys.iter().map(|(key, count)| (key, *count)), output)?;
         list("seal keys", census.seals.iter().map(|(key, count)| (key, *count)), output)?;
         list("ROMs", census.roms.iter().map(|(rom, count)| (rom, *count)), output)?;
-        let others =
-            [("keys", census.other_keys), ("seal keys", census.other_seals), ("ROMs", census.other_roms)];
+        let others = [
+            ("keys", census.other_keys),
+            ("seal keys", census.other_seals),
+            ("ROMs", census.other_roms),
+        ];
         for (what, others) in others {
             if others > 0 {
                 output.line(format!(

@@ -41,13 +41,8 @@ fn judged(table: &Table, account: &[u8], stored: &str) -> &'static str {
 
 #[test]
 fn the_vectors_agree() {
-    let kinds = [
-        ("malformed", 10),
-        ("sealed", 379),
-        ("tampered", 10),
-        ("unavailable", 3),
-        ("unsealed", 3),
-    ];
+    let kinds =
+        [("malformed", 10), ("sealed", 379), ("tampered", 10), ("unavailable", 3), ("unsealed", 3)];
     let cases = vectors::cases("seal", &kinds);
     for case in &cases {
         let bytes: [u8; 32] = vectors::bytes(case, "key").try_into().unwrap();
