@@ -20,8 +20,8 @@ use crate::errors;
 use crate::secret::NOT_TEXT;
 use crate::wait::SLICE;
 
-/// The result of `seal_many`, `rekey_many`, `wrap_many`, `check_many` and `count_many`: an Arrow column whose
-/// items have three fields. `hash` is the new string, null if nothing changes. `outcome` is one of
+/// The result of `rekey_many`, `seal_many`, `wrap_many`, `check_many` and `count_many`: an Arrow
+/// column whose items have three fields. `hash` is the new string, null if nothing changes. `outcome` is one of
 /// "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or for an
 /// error "bad", "refused", "unavailable", "tampered" or "failed". `why` is the error message.
 #[pyclass(module = "saltern", frozen)]

@@ -1,5 +1,7 @@
 //! `PasswordHasher`: hashing and verifying under a policy.
 
+// Size: the methods of one Python class, with their documentation.
+
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -164,8 +166,8 @@ impl PasswordHasher {
     /// Hashes a new password into a string to store.
     ///
     /// The salt is random unless it is given: up to 64 bytes, for systems that keep salts
-    /// themselves. `account` is the id that the string is sealed for if the policy has an active key
-    /// for seals; it never changes. `deadline` is in seconds from now.
+    /// themselves. `account` is the id that the string is sealed for if the policy has an active
+    /// key for seals; it never changes. `deadline` is in seconds from now.
     #[pyo3(signature = (password, *, salt = None, account = None, deadline = None))]
     fn hash(
         &self,

@@ -215,8 +215,8 @@ impl Passwords {
         Passwords { updates: false, ..self.clone() }
     }
 
-    /// A handle for the strings of one account, given by an id that never changes: what it hashes is
-    /// sealed for this account if the policy has an active key for seals
+    /// A handle for the strings of one account, given by an id that never changes: what it hashes
+    /// is sealed for this account if the policy has an active key for seals
     /// ([`SealPolicy`](crate::policy::SealPolicy)), and sealed strings can be wrapped. Logins take
     /// the account themselves.
     #[must_use]

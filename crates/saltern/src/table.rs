@@ -71,8 +71,8 @@ impl Table {
         Table { opened: Arc::new(opened), account: None }
     }
 
-    /// A handle for the strings of one account, given by an id that never changes, for which they are
-    /// sealed: see [`SealPolicy`](crate::policy::SealPolicy).
+    /// A handle for the strings of one account, given by an id that never changes, for which they
+    /// are sealed: see [`SealPolicy`](crate::policy::SealPolicy).
     #[must_use]
     pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
         Table { account: Some(account.as_ref().into()), ..self.clone() }

@@ -34,8 +34,8 @@ them, unless the policy says replace = \"others\".
 
 With a policy that has [[seal.keys]], seals are checked, for the id in
 the first field, or where --id-field or --id-key say. Strings that were
-exchanged, altered or inserted are `tampered`; each is listed on standard
-error with its line and id, and with --json in `unsound`.
+exchanged, altered or inserted are `tampered`; each is listed with its
+line and id at the end, with --json in `unsound`.
 
 With --retire-key, --retire-seal-key or --retire-rom the last line says
 whether the key or the ROM can be removed from the policy, that is,
@@ -139,6 +139,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     } else {
         args.show(&census, report.others, table.policy(), &mut output)?;
+        for Unsound { line, id, why } in &unsound {
+            let id = id.as_deref().unwrap_or("of an unknown account").escape_debug();
+            output.line(format!("line {line}, {id}: {why}"))?;
+        }
     }
     let needed = args.retire(&table, &census, &mut output)?;
     output.flush()?;

@@ -44,7 +44,7 @@ fn the_page_on_old_tables_is_true() {
         match language {
             "text" => fs::write(in_folder("users.txt"), text).unwrap(),
             "toml" => {
-                let samples = ["0011223344556677", "8899aabbccddeeff"];
+                let samples = ["0011223344556677", "8899aabbccddeeff", "0123456789abcdef"];
                 let text = samples
                     .iter()
                     .zip(&fingerprints)
@@ -72,7 +72,7 @@ fn the_page_on_old_tables_is_true() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!((commands, fingerprints.len()), (13, 2));
+    assert_eq!((commands, fingerprints.len()), (18, 3));
 }
 
 /// The folder in which the README's commands make sense.

@@ -163,8 +163,8 @@ answer! {
         /// Strings that are not the ones sealed for their accounts. Beside this they are counted
         /// only as accounts.
         tampered: u64,
-        /// Strings with the seal of a key that the policy lacks. Beside this they are counted only as
-        /// accounts.
+        /// Strings with the seal of a key that the policy lacks. Beside this they are counted only
+        /// as accounts.
         unknown_seals: u64,
         /// Strings that sealing would change.
         needs_seal: u64,

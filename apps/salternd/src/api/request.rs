@@ -12,8 +12,8 @@ use super::schema::Schema;
 request! {
     /// A new password.
     struct Hash {
-        /// The id of the account, for which the string is sealed if the policy has an active key for
-        /// seals. Where seals are required, it must not be missing.
+        /// The id of the account, for which the string is sealed if the policy has an active key
+        /// for seals. Where seals are required, it must not be missing.
         account: Option<Zeroizing<String>>,
         /// The password, not empty.
         password: Option<Zeroizing<String>>,

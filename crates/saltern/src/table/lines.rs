@@ -31,8 +31,8 @@ pub enum Format {
     Detect,
     /// The whole line is the string.
     Bare,
-    /// Fields between colons, counted from 0. Lines with fewer fields are bad, unless they are empty
-    /// or begin with `#`.
+    /// Fields between colons, counted from 0. Lines with fewer fields are bad, unless they are
+    /// empty or begin with `#`.
     Fields {
         /// The field of the string: 1 in `user:hash:…`.
         stored: usize,
