@@ -21,9 +21,10 @@ use crate::secret::NOT_TEXT;
 use crate::wait::SLICE;
 
 /// The result of `rekey_many`, `seal_many`, `wrap_many`, `check_many` and `count_many`: an Arrow
-/// column whose items have three fields. `hash` is the new string, null if nothing changes. `outcome` is one of
-/// "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or for an
-/// error "bad", "refused", "unavailable", "tampered" or "failed". `why` is the error message.
+/// column whose items have three fields. `hash` is the new string, null if nothing changes.
+/// `outcome` is one of "changed", "same", "locked" (a locked account without a hash), "empty" and
+/// "null", or for an error "bad", "refused", "unavailable", "tampered" or "failed". `why` is the
+/// error message.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Rows(StructArray);
 
