@@ -198,7 +198,7 @@ fn tampered(context: &RequestContext, account: Option<&str>, problem: &Problem) 
     if problem.kind != Kind::Tampered {
         return;
     }
-    let hashed = account.map(|account| saltern::table::account_digest(account));
+    let hashed = account.map(saltern::table::account_digest);
     let fields = [
         ("client", json!(context.client.name)),
         ("account", json!(hashed)),
