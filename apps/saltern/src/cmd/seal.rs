@@ -12,7 +12,7 @@ const EXAMPLES: &str = concat!(
     "\
 Examples:
   saltern seal --policy saltern.toml < users.txt > sealed.txt
-  saltern seal --policy saltern.toml --id-field 3 < users.txt > sealed.txt
+  saltern seal --policy saltern.toml --id-field 3 < dump.txt > new
   saltern seal --policy saltern.toml --json-key pw --id-key id < a > b
 
 ",
