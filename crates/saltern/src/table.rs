@@ -337,7 +337,7 @@ fn retire(
 ) -> Result<(), Error> {
     let unsound = census.tampered + census.unknown_seals;
     let why = if active {
-        "new strings are made with it".to_owned()
+        "new hashes are made with it".to_owned()
     } else if used > 0 {
         format!("{used} stored strings need it")
     } else if census.bad > 0 {

@@ -90,7 +90,8 @@ struct Record<'a> {
     #[serde(flatten)]
     census: &'a Census,
     without_string: u64,
-    /// The strings that are tampered, or sealed with an unknown key.
+    /// The strings that are tampered, or sealed with an unknown key; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     unsound: Vec<Unsound>,
 }
 
