@@ -20,11 +20,11 @@ use crate::invalid::{Invalid, line};
 #[cfg(feature = "file")]
 use crate::policy::content;
 
-/// The most bytes in a file of users: a quarter of a million of them.
-pub const MAX: usize = 32 << 20;
+/// The most bytes in a file of users: some eighty thousand of them.
+pub const MAX: usize = 8 << 20;
 
 /// What a name may be, for errors.
-const NAME: &str = "a name of 1 to 255 bytes without colons and control characters";
+const NAME: &str = "a name of 1 to 255 bytes without colons, control characters and outer spaces";
 
 /// The users of a file.
 ///
@@ -165,7 +165,11 @@ impl Users {
 /// Refuses names that a file cannot hold, and those that no HTTP header can.
 fn check_name(name: &str) -> Result<(), Invalid> {
     let allowed = |c: char| c != ':' && !c.is_control();
-    match (1..=255).contains(&name.len()) && !name.starts_with('#') && name.chars().all(allowed) {
+    // HTTP removes outer spaces: an application would take such a user for another one. A byte
+    // order mark is no part of a name, either.
+    let outer = name.trim() != name || name.starts_with('\u{feff}');
+    let is_long = !(1..=255).contains(&name.len());
+    match !outer && !is_long && !name.starts_with('#') && name.chars().all(allowed) {
         true => Ok(()),
         false => Err(Invalid::new("name", format!("{name:?}"), NAME)),
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use saltern_wipe::Zeroizing;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::single::{Login, verify};
 use super::{Call, RequestContext};
@@ -72,18 +73,31 @@ async fn check(
         return Ok((Answer::refused(Verdict::Mismatch), denied()));
     }
     let context = &call.context;
-    let users = match file.unchanged() {
-        Some(users) => users,
-        None => {
-            let (file, state) = (Arc::clone(file), Arc::clone(&context.state));
-            let read = tokio::task::spawn_blocking(move || file.read_anew(&state.log)).await;
-            let failed = |_| Problem::new(Reason::Internal, "the file of users was not read");
-            read.map_err(failed)?
-        }
+    let late = |_| Problem::new(Reason::Expired, "the file of users was not read in time");
+    let failed = |_| Problem::new(Reason::Internal, "the file of users was not read");
+    let (state, name) = (Arc::clone(&context.state), file.name.clone());
+    let stay = move |error: &saltern::Error| {
+        let fields = [("users", json!(name)), ("detail", json!(error.to_string()))];
+        state.log.warn_seldom("users", "users-stay", &fields);
     };
+    let users = timeout(time, file.users(stay)).await;
+    let users = users.map_err(late)?.map_err(failed)?;
+    // Reading has taken some of the time.
+    let (passwords, time) = call.within(None)?;
     let hash = users.find(&user).filter(|stored| !stored.is_empty());
     let login = Login { account: &user, password: &password, hash, updates: file.update };
-    let answer = verify(context, &passwords, &login, Some(time)).await?;
+    let answer = match verify(context, &passwords, &login, Some(time)).await {
+        // A string that is damaged, or that the policy refuses: nobody outside learns that there is
+        // such a user. The operator does.
+        Err(problem) if hash.is_some() && problem.status == 422 => {
+            context.state.metrics.problem(&problem);
+            let fields = [("users", json!(file.name)), ("detail", json!(problem.detail))];
+            context.state.log.warn_seldom("users", "users-refused", &fields);
+            let unknown = Login { hash: None, ..login };
+            verify(context, &passwords, &unknown, Some(time)).await?
+        }
+        answer => answer?,
+    };
     let Answer::Verified(Verified { outcome: Verdict::Match, update, .. }) = &answer else {
         return Ok((answer, denied()));
     };

@@ -238,6 +238,11 @@ impl Config {
         self.clients.iter().enumerate().map(client).collect::<Result<_, _>>().map(Clients)
     }
 
+    /// Where the files of users are.
+    pub(crate) fn user_files(&self) -> impl Iterator<Item = &Path> {
+        self.users.iter().map(|users| &*users.file)
+    }
+
     /// The files of users, read.
     pub(crate) fn users(&self) -> Result<UserFiles, saltern::Error> {
         self.users.iter().map(UsersEntry::open).collect::<Result<_, _>>().map(UserFiles)

@@ -18,7 +18,7 @@ use super::descriptors::fit;
 use super::memory;
 use super::notify::notify;
 use super::open::{Endpoint, Opened, Passed, open};
-use super::start::{OWN, Sources};
+use super::start::{OWN, Sources, users_notes};
 use crate::client::Client;
 use crate::site::State;
 use crate::transport::{Bound, Proof, Service, Tls, serve};
@@ -100,6 +100,7 @@ pub fn check(options: &Options) -> anyhow::Result<Vec<String>> {
     notes.extend(memory::note(current.passwords.table().policy(), &config));
     notes.extend_from_slice(current.passwords.notes());
     notes.extend(current.passwords.pool().note());
+    notes.extend(users_notes(&current));
     Ok(notes)
 }
 
@@ -235,7 +236,8 @@ impl Files {
             let proofs = tls.iter().flat_map(|tls| tls.notes());
             let memory = memory::note(current.passwords.table().policy(), &config);
             let notes = proofs.chain(memory).chain(current.passwords.notes().iter().cloned());
-            for note in notes.chain(current.passwords.pool().note()) {
+            let notes = notes.chain(current.passwords.pool().note());
+            for note in notes.chain(users_notes(&current)) {
                 state.log.warn("note", &[("detail", json!(note))]);
             }
             let policy = current.passwords.table().policy();

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
+use saltern::table::Census;
 use saltern::{Passwords, Policy};
 
 use super::config::Config;
 use super::memory;
-use crate::site::{Client, Clients, Current, Places, Rights, Who};
+use crate::site::{Client, Clients, Current, Places, Rights, UserFile, Who};
 
 /// The files that everything is read from.
 #[derive(Clone, Default)]
@@ -37,7 +38,7 @@ impl Sources {
         if let Some(before) = before {
             keeps_what_protects(before.passwords.table().policy(), &policy)?;
         }
-        memory::check(&policy)?;
+        memory::check(&policy, config)?;
         let passwords = match before {
             Some(before) => before.passwords.renew(policy)?,
             None => Passwords::new(policy)?,
@@ -53,6 +54,27 @@ impl Sources {
         let (timeout, log_requests) = (config.timeout.0, config.log_requests);
         Ok(Current { passwords, clients, accounts, lines, users, timeout, log_requests })
     }
+}
+
+/// Remarks about users who cannot log in, whatever they type.
+pub(super) fn users_notes(current: &Current) -> Vec<String> {
+    let table = current.passwords.table();
+    let note = |file: &Arc<UserFile>| {
+        let (mut census, users) = (Census::default(), file.as_read());
+        let bad = |(_, stored): &(&str, &str)| {
+            !stored.is_empty() && table.count(stored, &mut census).is_err()
+        };
+        let bad = users.iter().filter(bad).count() as u64;
+        let count = bad + census.refused + census.unsupported.values().sum::<u64>();
+        let name = &file.name;
+        (count > 0).then(|| {
+            format!(
+                "{count} users of [[users]] {name:?} cannot log in: their strings are damaged, or \
+                 the policy refuses them (`saltern census` says which)"
+            )
+        })
+    };
+    current.users.0.iter().filter_map(note).collect()
 }
 
 /// Refuses a policy without a key or a ROM for new hashes if the current one has it: a truncated

@@ -156,10 +156,10 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
             call.done();
             dashboard()
         }
-        Op::ForwardAuth => {
-            let users = query(&head.uri, "users");
-            access(forward_auth(call, users, credentials(&head.headers)).await)
-        }
+        Op::ForwardAuth => match users(&head.uri) {
+            Ok(users) => access(forward_auth(call, users, credentials(&head.headers)).await),
+            Err(problem) => end(call, Err(problem)),
+        },
         _ => {
             let size = body.size_hint().upper().map_or(limits.body, |size| size as usize);
             let mut body = body;
@@ -242,10 +242,13 @@ fn ready(state: &State) -> Response<Body> {
     of_problem(&problem)
 }
 
-/// The value of a parameter in the query of an address, as it stands there.
-fn query<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
-    let mut pairs = uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+/// The file of users that the query of an address names. Any other query is refused: a misspelled
+/// one must not ask another file.
+fn users(uri: &Uri) -> Result<Option<&str>, Problem> {
+    let Some(query) = uri.query() else { return Ok(None) };
+    let name = query.strip_prefix("users=").filter(|name| !name.contains(['&', '%', '+']));
+    let wrong = || Problem::new(Reason::BadInput, "the query must be users=NAME, or none");
+    name.map(Some).ok_or_else(wrong)
 }
 
 /// The credentials of HTTP's basic authentication (RFC 7617), if there are any. A name that is not

@@ -84,8 +84,11 @@ fn the_file_is_chosen_by_name() {
         let path = format!("/v1/forward-auth{query}");
         ask(&daemon.socket(), "GET", &path, &basic("alice:secret"), "").status
     };
-    assert_eq!(["", "?users=site", "?a=b&users=site"].map(ask_for), [200, 200, 200]);
-    assert_eq!(["?users=", "?users=other"].map(ask_for), [422, 422]);
+    assert_eq!(["", "?users=site"].map(ask_for), [200, 200]);
+    let misspelled = ["?users", "?user=site", "?%75sers=site", "?users=site&users=site", "?"];
+    for query in ["?users=", "?users=other"].iter().chain(&misspelled) {
+        assert_eq!(ask_for(query), 422, "{query}");
+    }
     let none = Daemon::simple();
     assert_eq!(asked(&none, &basic("alice:secret")).status, 422);
     let post = ask(&daemon.socket(), "POST", "/v1/forward-auth", &basic("alice:secret"), "");
@@ -124,6 +127,94 @@ fn a_file_that_changes_counts_at_once_and_a_broken_one_does_not() {
     assert_eq!(daemon.metric("saltern_reloads_failed_total", ""), 1.0);
     daemon.write("site.users", format!("alice:{OLD}\n"));
     assert_eq!((status("alice"), status("eve")), (200, 401));
+}
+
+/// Damaged, too expensive, or of a scheme that the policy does not accept: outside, such users are
+/// unknown.
+#[test]
+fn users_whose_strings_are_refused_are_told_to_the_operator_alone() {
+    let refused = [
+        "secret".to_owned(),
+        OLD[..30].to_owned(),
+        "$2b$04$abcdefghijklmnopqrstuughE8Ev8uGFaUgY2cNEySvxngrb/Jzdm".to_owned(),
+        OLD.replacen("j75", "jJ5", 1),
+    ];
+    let lines = refused.iter().enumerate().map(|(at, stored)| format!("user{at}:{stored}\n"));
+    let limits = "[limits]\naccount = \"1/h\"\naccount_burst = 2\n";
+    let daemon = with_users("", POLICY, &lines.collect::<String>());
+    let answer = |daemon: &Daemon, user: &str| {
+        let answer = asked(daemon, &basic(format!("{user}:secret")));
+        let head =
+            answer.head.lines().filter(|line| !line.starts_with("date:")).collect::<String>();
+        (answer.status, head, answer.body)
+    };
+    let unknown = answer(&daemon, "mallory");
+    assert_eq!(unknown.0, 401);
+    for at in 0..refused.len() {
+        assert_eq!(answer(&daemon, &format!("user{at}")), unknown, "user{at}");
+    }
+    until(|| daemon.said().contains("\"event\":\"users\""));
+    assert!(daemon.said().contains("4 users of [[users]]"), "{}", daemon.said());
+    // Their logins count, too.
+    let counted = with_users(limits, POLICY, "user0:secret\n");
+    let tries = ["user0", "mallory"].map(|user| [(); 3].map(|()| answer(&counted, user).0));
+    assert_eq!(tries, [[401, 401, 429]; 2]);
+}
+
+#[test]
+fn a_large_file_is_read_once_at_a_time() {
+    let line = |at: u32| format!("user{at}:{OLD}\n");
+    let text: String = (0..60_000).map(line).collect();
+    let daemon = with_users("", POLICY, &text);
+    let peak = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() >> 10
+    };
+    let before = peak();
+    daemon.write("site.users", &text);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let ask = |at: u32| {
+            let head = basic(format!("user{at}:Secret"));
+            let daemon = &daemon;
+            scope.spawn(move || asked(daemon, &head).status)
+        };
+        let threads: Vec<_> = (0..100).map(ask).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(statuses, [401; 100]);
+    let more = peak() - before;
+    assert!(more < 100, "{more} MiB for files of {} MiB", text.len() >> 20);
+}
+
+/// It empties the file and fills it again: whoever logs in meanwhile is still there.
+#[test]
+fn nobody_is_turned_away_while_htpasswd_writes() {
+    if !is_there("htpasswd") {
+        return;
+    }
+    let text: String = (0..300).map(|at| format!("user{at}:{OLD}\n")).collect();
+    let policy = POLICY.to_owned() + "[remember]\n";
+    let daemon = with_users("", &policy, &text);
+    let file = daemon.file("site.users");
+    let head = basic("user299:secret");
+    let (mut refused, mut asked_for) = (0, 0);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..100 {
+                let mut htpasswd = Command::new("htpasswd");
+                htpasswd.arg("-bp").arg(&file).args(["user0", "x"]).stderr(Stdio::null());
+                assert!(htpasswd.status().unwrap().success());
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            refused += u32::from(asked(&daemon, &head).status != 200);
+            asked_for += 1;
+        }
+    });
+    assert_eq!(refused, 0, "of {asked_for}");
 }
 
 #[test]
@@ -187,14 +278,14 @@ fn nginx_lets_pass_whom_the_service_knows() {
     std::fs::write(site.join("page.txt"), "the page\n").unwrap();
     let text = configuration(&daemon, &site, port);
     daemon.write("nginx.conf", text);
-    let mut nginx = Command::new("nginx")
+    let nginx = Command::new("nginx")
         .arg("-p")
         .arg(daemon.folder.path())
         .arg("-c")
         .arg(daemon.file("nginx.conf"))
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .spawn();
+    let _nginx = Killed(nginx.unwrap());
     let address = ([127, 0, 0, 1], port).into();
     until(|| std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok());
     let page = |head: &str| ask_with(address, "/page.txt", head);
@@ -206,9 +297,22 @@ fn nginx_lets_pass_whom_the_service_knows() {
     assert!(denied.head.contains("www-authenticate: basic realm=\"members only\""), "{denied:?}");
     assert_eq!(page("").status, 401);
     assert_eq!(page("remote-user: alice\r\n").status, 401);
+    // What a stranger sends beside that does not reach the service.
+    let many: String = (0..90).map(|at| format!("x-{at}: y\r\n")).collect();
+    assert_eq!(page(&many).status, 401);
+    let timeout = "x-envoy-expected-rq-timeout-ms: 0\r\n".to_owned();
+    assert_eq!(page(&(timeout + &basic("alice:secret"))).status, 200);
     assert!(daemon.metric("saltern_requests_total", "op=\"forward-auth\"") >= 4.0);
-    let _ = nginx.kill();
-    let _ = nginx.wait();
+}
+
+/// A process that ends with the test, however that ends.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// The lines of the page, with the folders and the port of the test.

@@ -29,8 +29,11 @@ fn what_is_wrong_is_said_with_its_line() {
         ("a:b\n\na:c\n", "3: name = a: expected each name once: it is in line 1"),
         (":b\n", "1: name = \"\": expected a name of 1 to 255 bytes"),
         ("a\tb:c\n", "1: name = \"a\\tb\": expected a name of 1 to 255 bytes"),
+        ("a:b\nadm :c\n", "2: name = \"adm \": expected a name of 1 to 255 bytes"),
+        ("\u{a0}x:c\n", "1: name = \"\\u{a0}x\": expected a name of 1 to 255 bytes"),
+        ("\u{feff}a:c\n", "1: name = \"\\u{feff}a\": expected a name of 1 to 255 bytes"),
         (&("x".repeat(256) + ":c\n"), "expected a name of 1 to 255 bytes"),
-        (&"#".repeat(MAX + 1), "33554433 bytes: expected at most 33554432"),
+        (&"#".repeat(MAX + 1), "8388609 bytes: expected at most 8388608"),
     ] {
         assert!(error(text).contains(told), "{}", error(text));
     }
