@@ -32,7 +32,7 @@
 //! * `json`: tables as lines of JSON, and passwords in JSON.
 
 // To change … open …
-//     the steps of a login; waiting         passwords.rs, passwords/any.rs; ticket.rs
+//     the steps of a login; waiting         passwords.rs, passwords/*.rs; ticket.rs
 //     which strings are outdated            rehash.rs; strength.rs
 //     an old scheme                         foreign/<name>.rs, its lines in foreign.rs, scheme.rs, formats.rs, Cargo.toml
 //     names and prefixes of strings         formats.rs; stored.rs

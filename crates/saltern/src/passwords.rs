@@ -3,22 +3,22 @@
 // Size: the interface of a login is one type, and everything it promises is documented with it.
 
 mod any;
+mod matched;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use saltern_pool::terms::{Class, Share};
-use saltern_pool::{Pool, PoolConfig, PoolStats, Terms};
+use saltern_pool::terms::Share;
+use saltern_pool::{Pool, PoolConfig, Terms};
 use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{HashString, Hasher, Setting};
 
+use self::matched::Matched;
 use crate::error::Error;
 use crate::foreign;
-use crate::opened::Replacement;
 use crate::policy::Policy;
 use crate::prepared::Prepared;
 use crate::rehash::Reasons;
-use crate::remembered::{Known, Tag};
 use crate::scrubber::SiteScrubber;
 use crate::stored::{Hash, Stored, locked, wrapped};
 use crate::table::Table;
@@ -497,79 +497,6 @@ fn serves(pool: &PoolConfig, asked: &PoolConfig) -> bool {
     (threads(pool), memory(pool), queue(pool)) == (threads(asked), memory(asked), queue(asked))
         && pool.processors == asked.processors
         && (asked.sources.is_none() || pool.sources.is_some())
-}
-
-/// The state needed after a match.
-struct Matched {
-    inner: Arc<Inner>,
-    password: Zeroizing<Vec<u8>>,
-    old: String,
-    /// Bytes of the old string before the hash, which are kept.
-    before: usize,
-    hash: Hash,
-    /// Whether the caller stores updates.
-    updates: bool,
-    terms: Terms,
-    /// If logins are remembered.
-    tag: Option<Tag>,
-}
-
-impl Matched {
-    fn outcome(self, matches: Result<bool, Error>) -> Ticket<Outcome> {
-        match matches {
-            Err(error) => Ticket::done(Err(error)),
-            Ok(false) => Ticket::done(Ok(Outcome::Mismatch)),
-            Ok(true) => self.update(),
-        }
-    }
-
-    /// The outcome of a match, with an update if one is due. The login succeeds whether the update
-    /// can be made or not. While logins wait, no update is made for a login: it would take the
-    /// place of one of them.
-    fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, before, hash, updates, terms, tag } = self;
-        let opened = inner.prepared.opened();
-        let outdated = opened.target.reasons(&hash);
-        let matched = move |new: Option<String>| {
-            let update = new.map(|new| Update { new: old[..before].to_owned() + &new, old });
-            Outcome::Match { outdated, update, remembered: false }
-        };
-        let successor = if updates { opened.successor(&hash, outdated) } else { Ok(None) };
-        if let (Some(logins), Some(tag), Ok(None)) = (inner.prepared.remembered(), tag, &successor)
-        {
-            logins.keep(tag, Known { outdated, update_due: !updates && outdated.any() });
-        }
-        let params = match successor {
-            Ok(Some(Replacement::Hashed(params))) => params,
-            Ok(Some(Replacement::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),
-            _ => return Ticket::done(Ok(matched(None))),
-        };
-        let hasher = if params == *inner.hasher().params() {
-            Arc::clone(inner.hasher())
-        } else {
-            Arc::new(Hasher::clone(inner.hasher()).with_params(params))
-        };
-        let mut until = terms.deadline();
-        if terms.class() == Class::Interactive {
-            let stats = inner.pool.stats();
-            if stats.waiting_interactive > 0 {
-                return Ticket::done(Ok(matched(None)));
-            }
-            until = until.or_else(|| Self::patience(&inner.pool, &hasher, &stats));
-        }
-        let item = inner.pool.hash_one(&hasher, &*password, terms);
-        let without = Outcome::Match { outdated, update: None, remembered: false };
-        Ticket::known(without, until, item, move |hashed| Ticket::done(Ok(matched(hashed.ok()))))
-    }
-
-    /// How long to wait for an update if the login has no deadline: later logins may overtake it
-    /// for as long as the pool is overloaded.
-    fn patience(pool: &Pool, hasher: &Hasher, stats: &PoolStats) -> Option<Instant> {
-        let work = hasher.params().work() as f64;
-        let time = stats.rate.map_or(0.0, |rate| work * stats.threads as f64 / rate);
-        let time = Duration::try_from_secs_f64(2.0 * time).unwrap_or(Duration::MAX);
-        Instant::now().checked_add(pool.config().patience.saturating_add(time))
-    }
 }
 
 fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {

@@ -34,6 +34,22 @@ pub(crate) struct Remembered {
     start: Instant,
 }
 
+impl Remember {
+    /// The bytes that the logins take, which are reserved at the start.
+    ///
+    /// ```
+    /// assert_eq!(saltern::policy::Remember::default().memory() >> 10, 3200);
+    /// ```
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        (self.sets() * size_of::<Mutex<Set>>()) as u64
+    }
+
+    fn sets(&self) -> usize {
+        self.entries.div_ceil(WAYS)
+    }
+}
+
 /// What a login was about: its account, its stored string and its password.
 #[derive(Clone, Copy)]
 pub(crate) struct Tag {
@@ -74,7 +90,7 @@ impl Remembered {
         let tags = tags.and_then(|params| params.personal(PERSONAL));
         let tags = tags.map_err(|_| failed("the key of remembered logins"))?;
         let mut sets = Vec::new();
-        let count = remember.entries.div_ceil(WAYS);
+        let count = remember.sets();
         let room = sets.try_reserve_exact(count);
         room.map_err(|_| failed("there is no memory for [remember] entries"))?;
         sets.resize_with(count, Mutex::default);

@@ -95,7 +95,48 @@ impl Users {
         if after.len() != bytes.len() as u64 && bytes.len() <= MAX {
             return Err(unavailable(&"it changed while it was read"));
         }
-        let text = std::str::from_utf8(&bytes).map_err(|error| unavailable(&error))?;
+        Self::of_file(path, &bytes)
+    }
+
+    /// Changes a file: what `change` makes of its users replaces it when it is complete, under a
+    /// lock that everybody takes who changes it with this function, as
+    /// [`update_file`](saltern_rom::update_file) does. If `change` returns `false`, the file stays
+    /// as it is.
+    ///
+    /// ```
+    /// use saltern::users::Users;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = &folder.path().join("site.users");
+    /// # std::fs::write(path, "alice:!\n")?;
+    /// Users::edit(path, |users| {
+    ///     users.set("bob", "!")?;
+    ///     Ok::<_, Box<dyn std::error::Error>>(true)
+    /// })?;
+    /// assert_eq!(Users::read(path)?.count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Users::read`], of `update_file`, and of `change`.
+    #[cfg(all(feature = "file", feature = "rom"))]
+    #[cfg_attr(docsrs, doc(cfg(all(feature = "file", feature = "rom"))))]
+    pub fn edit<E: From<Error> + From<saltern_rom::Error>>(
+        path: impl AsRef<std::path::Path>,
+        change: impl FnOnce(&mut Users) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let path = path.as_ref();
+        saltern_rom::update_file(path, MAX as u64, |bytes| {
+            let mut users = Self::of_file(path, bytes)?;
+            let changed = change(&mut users)?;
+            Ok(changed.then(|| users.text.into_bytes()))
+        })
+    }
+
+    /// The users that a file has with these contents.
+    #[cfg(feature = "file")]
+    fn of_file(path: &std::path::Path, bytes: &[u8]) -> Result<Self, Error> {
+        let text = std::str::from_utf8(bytes);
+        let text = text.map_err(|error| Error::unavailable(path.display(), error))?;
         let with_file = |invalid| Invalid { file: Some(path.to_owned()), ..invalid };
         Ok(Self::parse(text).map_err(with_file)?)
     }

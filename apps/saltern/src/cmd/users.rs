@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Subcommand;
 use saltern::table::{Kind, identify};
-use saltern::users::{MAX, Users};
-use saltern_rom::update_file;
+use saltern::users::Users;
 
 use crate::new_file;
 use crate::output::Output;
-use crate::password::{EMPTY, PasswordArgs, Prompt};
+use crate::password::{PasswordArgs, Prompt};
 use crate::policy::PolicyArgs;
 use crate::site::{Origin, Site};
 
@@ -72,7 +71,7 @@ enum Task {
 struct NewPassword {
     /// File of users
     file: PathBuf,
-    /// Name of the user: 1 to 255 bytes without colons and control characters
+    /// Name of the user: 1 to 255 bytes without colons, control characters and outer spaces
     name: String,
     #[command(flatten)]
     policy: PolicyArgs,
@@ -90,13 +89,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 bail!("{} has no user {name:?}: `saltern users add` adds one", file.display());
             }
             let stored = new.hash()?;
-            change(file, |users| match users.find(name) {
-                Some(_) => Ok(users.set(name, &stored)?),
+            Users::edit(file, |users| match users.find(name) {
+                Some(_) => users.set(name, &stored).map(|()| true).map_err(Into::into),
                 None => bail!("{} no longer has a user {name:?}", file.display()),
             })?;
         }
-        Task::Remove { file, name } => change(&file, |users| match users.remove(&name)? {
-            true => Ok(()),
+        Task::Remove { file, name } => Users::edit(&file, |users| match users.remove(&name)? {
+            true => Ok(true),
             false => bail!("{} has no user {name:?}", file.display()),
         })?,
         Task::List { file } => list(&file)?,
@@ -124,9 +123,10 @@ fn add(new: &NewPassword, create: bool) -> anyhow::Result<()> {
         return new_file::create(file, users.text().as_bytes(), "a file of users");
     }
     let stored = new.hash()?;
-    change(file, |users| {
+    Users::edit(file, |users| {
         exists(users)?;
-        Ok(users.set(name, &stored)?)
+        users.set(name, &stored)?;
+        Ok(true)
     })
 }
 
@@ -136,28 +136,10 @@ impl NewPassword {
         let site = Site::one(self.policy.read()?, Origin::File, None)?;
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() {
-            bail!(EMPTY.split_once(':').map_or(EMPTY, |(what, _)| what));
+            bail!("the password is empty");
         }
         Ok(site.passwords()?.hash(&*password).wait()?)
     }
-}
-
-/// Changes the users of a file.
-fn change(
-    file: &Path,
-    change: impl FnOnce(&mut Users) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    update_file(file, MAX as u64, |text| {
-        let text = std::str::from_utf8(text);
-        let text = text.with_context(|| format!("{} is not UTF-8 text", file.display()))?;
-        let placed = |mut invalid: saltern::policy::Invalid| {
-            invalid.file = Some(file.to_owned());
-            invalid
-        };
-        let mut users = Users::parse(text).map_err(placed)?;
-        change(&mut users)?;
-        anyhow::Ok(Some(users.text().as_bytes().to_vec()))
-    })
 }
 
 fn list(file: &Path) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::single::{Login, verify};
 use super::{Call, RequestContext};
-use crate::api::{Answer, Problem, Reason, Verdict, Verified};
+use crate::api::{Answer, Kind, Problem, Reason, Verdict, Verified};
 use crate::site::UserFile;
 
 /// A user name and a password, as a browser sends them.
@@ -65,14 +65,13 @@ async fn check(
     credentials: Credentials,
 ) -> Result<(Answer, Access), Problem> {
     let Credentials { user, password } = credentials;
-    let (passwords, time) = call.within(None)?;
     let denied = || Access::Denied { realm: file.realm.clone() };
     // Nobody can have such a name or such a password, whoever is in the file.
-    let impossible = passwords.table().policy().limits.admit_password(&password).is_err();
-    if user.is_empty() || impossible {
+    let context = &call.context;
+    let limits = &context.current.passwords.table().policy().limits;
+    if user.is_empty() || limits.admit_password(&password).is_err() {
         return Ok((Answer::refused(Verdict::Mismatch), denied()));
     }
-    let context = &call.context;
     let late = |_| Problem::new(Reason::Expired, "the file of users was not read in time");
     let failed = |_| Problem::new(Reason::Internal, "the file of users was not read");
     let (state, name) = (Arc::clone(&context.state), file.name.clone());
@@ -80,16 +79,17 @@ async fn check(
         let fields = [("users", json!(name)), ("detail", json!(error.to_string()))];
         state.log.warn_seldom("users", "users-stay", &fields);
     };
-    let users = timeout(time, file.users(stay)).await;
+    let users = timeout(call.left(None)?, file.users(stay)).await;
     let users = users.map_err(late)?.map_err(failed)?;
-    // Reading has taken some of the time.
     let (passwords, time) = call.within(None)?;
     let hash = users.find(&user).filter(|stored| !stored.is_empty());
     let login = Login { account: &user, password: &password, hash, updates: file.update };
     let answer = match verify(context, &passwords, &login, Some(time)).await {
         // A string that is damaged, or that the policy refuses: nobody outside learns that there is
         // such a user. The operator does.
-        Err(problem) if hash.is_some() && problem.status == 422 => {
+        Err(problem)
+            if hash.is_some() && matches!(problem.kind, Kind::BadInput | Kind::OverLimit) =>
+        {
             context.state.metrics.problem(&problem);
             let fields = [("users", json!(file.name)), ("detail", json!(problem.detail))];
             context.state.log.warn_seldom("users", "users-refused", &fields);

@@ -74,6 +74,7 @@ fn of_policy([before, new]: [&Policy; 2]) -> Vec<Change> {
             ("schemes", format!("{:?} {:?}", policy.schemes, policy.replace)),
             ("pool", format!("{:?} {:?}", policy.pool, policy.deadline)),
             ("decoy", format!("{:?}", policy.decoy.costs)),
+            ("remember", format!("{:?}", policy.remember)),
         ]
     };
     let pairs = parts(before).into_iter().zip(parts(new));

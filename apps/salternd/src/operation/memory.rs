@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use saltern::Policy;
-use saltern::policy::{Access, RomSource, size_text};
+use saltern::policy::{Access, Remember, RomSource, size_text};
 use saltern::users::MAX;
 use saltern_rom::{GroupLimit, group_limits, is_in_memory};
 
@@ -15,11 +15,8 @@ use crate::transport::HANDSHAKES;
 const PROCESS: u64 = 16 << 20;
 const THREAD: u64 = 256 << 10;
 
-/// How many times its size a file of users takes.
+/// How many times its size a file of users takes, while one version is read beside another.
 const USERS: u64 = 8;
-
-/// What a login takes that is remembered.
-const LOGIN: u64 = 50;
 
 /// The most that a connection takes beside bodies: measured (docs/service.md).
 const CONNECTION: u64 = 96 << 10;
@@ -29,18 +26,18 @@ const CONNECTION: u64 = 96 << 10;
 /// # Errors
 /// If the limit of the control group is lower.
 pub(super) fn check(policy: &Policy, config: &Config) -> anyhow::Result<()> {
-    fits(needed(policy) + users(config), policy, group_limits().0.as_ref())
+    fits(policy, config, group_limits().0.as_ref())
 }
 
 /// A remark if hashes fit, but attacks with as many connections and bodies as are allowed might
 /// not.
 pub(super) fn note(policy: &Policy, config: &Config) -> Option<String> {
     let (max, high) = group_limits();
-    let needed = needed(policy) + users(config);
-    remark(needed, at_most(policy, config), max.as_ref(), high.as_ref())
+    remark(needed(policy, config), at_most(policy, config), max.as_ref(), high.as_ref())
 }
 
-fn fits(needed: u64, policy: &Policy, max: Option<&GroupLimit>) -> anyhow::Result<()> {
+fn fits(policy: &Policy, config: &Config, max: Option<&GroupLimit>) -> anyhow::Result<()> {
+    let needed = needed(policy, config);
     if let Some(max) = max.filter(|max| max.bytes < needed) {
         bail!(
             "pool.memory = {:?} and copied ROMs take {} of memory with what the process needs, but \
@@ -78,18 +75,14 @@ fn remark(
     ))
 }
 
-/// What hashes take, with the copies of ROMs.
-fn needed(policy: &Policy) -> u64 {
+/// What hashes take, with the copies of ROMs, remembered logins and files of users.
+fn needed(policy: &Policy, config: &Config) -> u64 {
     let roms: u64 = policy.roms.iter().map(|rom| copied(&rom.source)).sum();
     let threads = THREAD * policy.pool.threads as u64;
-    let logins = policy.remember.as_ref().map_or(0, |remember| LOGIN * remember.entries as u64);
-    policy.pool.memory.saturating_add(roms).saturating_add(PROCESS + threads + logins)
-}
-
-/// What files of users take, while one version is read beside another.
-fn users(config: &Config) -> u64 {
+    let logins = policy.remember.as_ref().map_or(0, Remember::memory);
     let size = |file: &Path| std::fs::metadata(file).map_or(0, |found| found.len());
-    USERS * config.user_files().map(|file| size(file).min(MAX as u64)).sum::<u64>()
+    let users = USERS * config.user_files().map(|file| size(file).min(MAX as u64)).sum::<u64>();
+    policy.pool.memory.saturating_add(roms).saturating_add(PROCESS + threads + logins + users)
 }
 
 /// The memory at most: what hashes take, and everything that clients may take.
@@ -99,8 +92,7 @@ fn at_most(policy: &Policy, config: &Config) -> u64 {
     let connections = limits.connections * config.listen.len().max(1) + HANDSHAKES * tls;
     let connections = connections as u64;
     // A body is read, and then decoded.
-    (needed(policy) + users(config))
-        .saturating_add(2 * limits.bodies as u64 + connections * CONNECTION)
+    needed(policy, config).saturating_add(2 * limits.bodies as u64 + connections * CONNECTION)
 }
 
 /// The bytes of a ROM that is copied into memory.
@@ -128,15 +120,16 @@ mod tests {
         let mut policy = Policy::default();
         (policy.pool.memory, policy.pool.threads) = (4 << 30, 4);
         let limit = |mib: u64| GroupLimit { bytes: mib << 20, file: "/g/memory.max".into() };
-        let error = fits(needed(&policy), &policy, Some(&limit(256))).unwrap_err().to_string();
+        let error = fits(&policy, &Config::default(), Some(&limit(256))).unwrap_err().to_string();
         for told in ["pool.memory = \"4 GiB\"", "take 4113 MiB", "has 256 MiB (/g/memory.max)"] {
             assert!(error.contains(told), "{error}");
         }
-        let fits = |limit: Option<GroupLimit>| fits(needed(&policy), &policy, limit.as_ref());
+        let fits = |limit: Option<GroupLimit>| fits(&policy, &Config::default(), limit.as_ref());
         assert!(fits(Some(limit(4112))).is_err());
         assert!(fits(Some(limit(4113))).is_ok() && fits(None).is_ok());
 
-        let (needed, most) = (needed(&policy), at_most(&policy, &Config::default()));
+        let (needed, most) =
+            (needed(&policy, &Config::default()), at_most(&policy, &Config::default()));
         // 4096 connections, and bodies of 64 MiB.
         assert_eq!(most - needed, (4096 * CONNECTION) + (128 << 20));
         let remark = |max: Option<u64>, high: Option<u64>| {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use saltern::users::{MAX, Users};
-use saltern::{Error, policy::Invalid};
+use saltern::Error;
+use saltern::users::Users;
 
 /// A file that has just changed may change again without another time of change: the system's
 /// clock for files has ticks.
@@ -170,25 +170,13 @@ impl UserFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn replace(
-        &self,
-        name: &str,
-        old: &str,
-        new: &str,
-    ) -> Result<(), saltern_rom::Error> {
-        let invalid = |invalid: Invalid| {
-            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, invalid.to_string());
-            saltern_rom::Error::Io { action: "change", path: self.path.clone(), source }
-        };
-        saltern_rom::update_file(&self.path, MAX as u64, |text| {
-            let text = std::str::from_utf8(text)
-                .map_err(|error| invalid(Invalid::new("", "", format!("UTF-8 text ({error})"))))?;
-            let mut users = Users::parse(text).map_err(invalid)?;
-            if users.find(name) != Some(old) {
-                return Ok(None);
+    pub(crate) fn replace(&self, name: &str, old: &str, new: &str) -> anyhow::Result<()> {
+        Users::edit(&self.path, |users| {
+            let is_there = users.find(name) == Some(old);
+            if is_there {
+                users.set(name, new)?;
             }
-            users.set(name, new).map_err(invalid)?;
-            Ok(Some(users.text().as_bytes().to_vec()))
+            Ok(is_there)
         })
     }
 }

@@ -171,10 +171,7 @@ pub(super) fn yescrypt() -> File {
             "CryptVerify: does the password belong to the hash?",
         ],
         notes: NOTES,
-        groups: vec![
-            Group { kind: "CryptHash", tests },
-            Group { kind: "CryptVerify", tests: verify::tests(examples.collect()) },
-        ],
+        groups: groups(tests, examples.collect()),
     }
 }
 
@@ -297,9 +294,12 @@ pub(super) fn scrypt() -> File {
             "CryptVerify: does the password belong to the hash?",
         ],
         notes: NOTES,
-        groups: vec![
-            Group { kind: "CryptHash", tests },
-            Group { kind: "CryptVerify", tests: verify::tests(examples.collect()) },
-        ],
+        groups: groups(tests, examples.collect()),
     }
+}
+
+/// Hashes, and verdicts on strings with these settings.
+fn groups(tests: Vec<Test>, examples: Vec<Vec<u8>>) -> Vec<Group> {
+    let verdicts = verify::tests(examples);
+    vec![Group { kind: "CryptHash", tests }, Group { kind: "CryptVerify", tests: verdicts }]
 }
