@@ -11,6 +11,7 @@ pub(crate) mod needs_rehash;
 pub(crate) mod policy;
 pub(crate) mod reencrypt;
 pub(crate) mod rom;
+pub(crate) mod seal;
 pub(crate) mod sum;
 pub(crate) mod tune;
 pub(crate) mod users;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
-use saltern::table::{Entry, Format, Report, each_line};
+use saltern::table::{Entry, Format, Report, Table, each_line};
 use saltern::{Error, Ticket};
 
 use crate::interrupt::{Interrupt, LOOK, readable};
@@ -55,6 +55,18 @@ pub(crate) struct LineArgs {
     #[arg(long, value_name = "KEY")]
     json_key: Option<String>,
 
+    /// The id of the account is this field of each line, counted from 1 (default: the first one);
+    /// only seals depend on it
+    #[arg(long, value_name = "N",
+          conflicts_with_all = ["json_key", "id_key", "ldif", "keycloak"],
+          value_parser = number(FROM_ONE))]
+    id_field: Option<NonZero<u16>>,
+
+    /// The id of the account is the value of this key of the JSON object in each line, or where
+    /// this JSON pointer leads
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["field", "ldif", "keycloak"])]
+    id_key: Option<String>,
+
     /// The lines are LDIF: the string is the value of userPassword, the account the entry's name
     #[arg(long, conflicts_with_all = ["field", "json_key"])]
     ldif: bool,
@@ -69,12 +81,18 @@ pub(crate) struct LineArgs {
 
 impl LineArgs {
     pub(crate) fn format(&self) -> Format {
-        match (self.field, &self.json_key) {
-            (Some(field), _) => Format::Field(usize::from(field.get()) - 1),
-            (None, Some(key)) => Format::Json(key.clone()),
+        let index = |field: Option<NonZero<u16>>| field.map(|at| usize::from(at.get()) - 1);
+        let (stored, account) = (index(self.field), index(self.id_field));
+        if stored.is_some() || account.is_some() {
+            return Format::Fields { stored: stored.unwrap_or(1), account: account.unwrap_or(0) };
+        }
+        match (self.json_key.clone(), self.id_key.clone()) {
             (None, None) if self.ldif => Format::Ldif,
             (None, None) if self.keycloak => Format::Keycloak,
             (None, None) => Format::Detect,
+            (stored, account) => {
+                Format::Json { stored: stored.unwrap_or_else(|| "hash".to_owned()), account }
+            }
         }
     }
 
@@ -138,6 +156,11 @@ impl LineArgs {
         })?;
         some(report)
     }
+}
+
+/// The operations for the account of a line, if that is known.
+pub(crate) fn of(table: &Table, entry: &Entry<'_>) -> Table {
+    entry.account.map_or_else(|| table.clone(), |account| table.for_account(account))
 }
 
 /// The report of an input that has at least one line.

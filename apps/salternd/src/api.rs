@@ -19,7 +19,8 @@ mod route;
 mod schema;
 
 pub use self::answer::{Checked, Completed, Completion, Counted, Counting, Freshness};
-pub use self::answer::{Hashed, Hashing, Rekeyed, Rekeying, Verdict, Verified};
+pub use self::answer::{Hashed, Hashing, Rekeyed, Rekeying, Sealed, Sealing, Unsound};
+pub use self::answer::{Verdict, Verified};
 #[cfg(feature = "server")]
 pub use self::openapi::document;
 pub use self::problem::{Kind, Problem, Reason};

@@ -36,7 +36,9 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
 use self::throttle::{Throttle, jittered, random};
-use crate::api::{Checked, Hashed, Kind, Problem, Reason, Rekeyed, TIMEOUT_HEADER, Verified};
+use crate::api::{
+    Checked, Hashed, Kind, Problem, Reason, Rekeyed, Sealed, TIMEOUT_HEADER, Verified,
+};
 use crate::body::{Body, whole};
 
 /// The longest answer that is read, in bytes.
@@ -58,6 +60,7 @@ const MARGIN: Duration = Duration::from_secs(1);
 pub struct Client {
     inner: Arc<Inner>,
     within: Option<Duration>,
+    account: Option<Arc<str>>,
     patience: Duration,
 }
 
@@ -121,12 +124,6 @@ struct Question<'a> {
     hash: Option<Option<&'a str>>,
 }
 
-impl<'a> Question<'a> {
-    fn of(stored: &'a str) -> Self {
-        Question { hash: Some(Some(stored)), ..Question::default() }
-    }
-}
-
 impl Client {
     /// A service on a Unix socket.
     #[must_use]
@@ -155,7 +152,7 @@ impl Client {
 
     fn of(target: Target) -> Self {
         let inner = Inner { target, throttle: Throttle::new(), idle: Mutex::default() };
-        Client { inner: Arc::new(inner), within: None, patience: Duration::ZERO }
+        Client { inner: Arc::new(inner), within: None, patience: Duration::ZERO, account: None }
     }
 
     /// A client whose calls have this much time each: calls that cannot finish in time are refused
@@ -174,14 +171,20 @@ impl Client {
         Client { patience, ..self.clone() }
     }
 
+    /// A client for the strings of one account, given by the id that its logins give: new strings
+    /// are sealed for it where the policy has an active key for seals.
+    #[must_use]
+    pub fn for_account(&self, account: &str) -> Self {
+        Client { account: Some(account.into()), ..self.clone() }
+    }
+
     /// Hashes a new password into a string to store.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn hash(&self, password: &str) -> Result<String, Error> {
-        let hashed: Hashed = self
-            .ask("/v1/hash", &Question { password: Some(password), ..Question::default() })
-            .await?;
+        let question = Question { password: Some(password), ..self.question() };
+        let hashed: Hashed = self.ask("/v1/hash", &question).await?;
         Ok(hashed.hash)
     }
 
@@ -206,7 +209,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn needs_rehash(&self, stored: &str) -> Result<Checked, Error> {
-        self.ask("/v1/needs-rehash", &Question::of(stored)).await
+        self.ask("/v1/needs-rehash", &self.about(stored)).await
     }
 
     /// Re-encrypts a stored string with the active key.
@@ -214,7 +217,23 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn rekey(&self, stored: &str) -> Result<Rekeyed, Error> {
-        self.ask("/v1/rekey", &Question::of(stored)).await
+        self.ask("/v1/rekey", &self.about(stored)).await
+    }
+
+    /// Seals a stored string for the account of this client ([`Client::for_account`]).
+    ///
+    /// # Errors
+    /// [`Error`]; *tampered* for a string that is not the one sealed for this account.
+    pub async fn seal(&self, stored: &str) -> Result<Sealed, Error> {
+        self.ask("/v1/seal", &self.about(stored)).await
+    }
+
+    fn question(&self) -> Question<'_> {
+        Question { account: self.account.as_deref(), ..Question::default() }
+    }
+
+    fn about<'a>(&'a self, stored: &'a str) -> Question<'a> {
+        Question { hash: Some(Some(stored)), ..self.question() }
     }
 
     /// Whether the service answers requests.

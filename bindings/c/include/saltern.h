@@ -30,7 +30,7 @@ extern "C" {
 
 /*
  * The result of a call. 0 is success; a positive value is another answer; a negative value is an
- * error of one of five kinds, which tell what the caller can do about it. A wrong password is never
+ * error of one of six kinds, which tell what the caller can do about it. A wrong password is never
  * an error, and an error never means that a password is wrong.
  */
 typedef enum saltern_status {
@@ -52,7 +52,12 @@ typedef enum saltern_status {
 	/* Overload, or a missed deadline: the same call may succeed later. */
 	SALTERN_OVERLOADED = -4,
 	/* Memory, threads or randomness were not available, or there is a defect. */
-	SALTERN_INTERNAL = -5
+	SALTERN_INTERNAL = -5,
+	/*
+	 * A stored string is not the one that was sealed for its account: somebody has moved, altered
+	 * or inserted it. The password was not checked; an operator has to look at the table.
+	 */
+	SALTERN_TAMPERED = -6
 } saltern_status;
 
 /* Room for an error message, truncated if it is longer. Every call also accepts NULL. */
@@ -60,7 +65,7 @@ typedef struct saltern_message {
 	char text[256];
 } saltern_message;
 
-/* Room for any string of a new hash, including the ids of a key and a ROM. */
+/* Room for any string of a new hash, including the ids of a key and a ROM, and a seal. */
 #define SALTERN_STRING_SIZE 512
 
 /* "0.1.0"; static. */
@@ -103,6 +108,14 @@ saltern_status saltern_bulk(const saltern *site, saltern **same, saltern_message
 saltern_status saltern_share(const saltern *site, const char *client, uint32_t weight,
     saltern **same, saltern_message *message);
 
+/*
+ * A handle of the same site for the strings of one account, given by an id of 1 to 4096 bytes that
+ * never changes: what it hashes and rekeys is sealed for this account if the policy has an active
+ * key for seals. Logins name the account themselves.
+ */
+saltern_status saltern_for_account(const saltern *site, const void *account, size_t length,
+    saltern **same, saltern_message *message);
+
 /* Frees a handle; with the last handle of a site, its threads end and its memory is wiped. */
 void saltern_close(saltern *site);
 
@@ -114,7 +127,7 @@ size_t saltern_notes(const saltern *site, char *text, size_t size);
 
 /* A login. */
 typedef struct saltern_login {
-	/* The account's name: it affects only the choice of a decoy. */
+	/* The account's id: the string may be sealed for it, and it chooses a decoy. */
 	const void *account;
 	size_t account_length;
 	const void *password;
@@ -192,14 +205,24 @@ saltern_status saltern_verify_many(const saltern *site, const saltern_login *log
 #define SALTERN_OUTDATED_KEY 16
 #define SALTERN_OUTDATED_ROM 32
 #define SALTERN_OUTDATED_WRAPPED 64
+#define SALTERN_OUTDATED_SEAL 128
 
 /* `reasons` becomes the sum of those that apply, or 0. Computes nothing. */
 saltern_status saltern_needs_rehash(
     const saltern *site, const char *stored, unsigned *reasons, saltern_message *message);
 
-/* The same string under the active key; "" if it already is, and after an error: keep the old
- * string elsewhere. */
+/*
+ * The same string under the active key; "" if it already is, and after an error: keep the old
+ * string elsewhere. A sealed string needs a handle of its account.
+ */
 saltern_status saltern_rekey(const saltern *site, const char *stored, char *rekeyed, size_t size,
+    saltern_message *message);
+
+/*
+ * The same string, sealed for the account of the handle (saltern_for_account); "" if it already is,
+ * and after an error. A string with a wrong seal is SALTERN_TAMPERED and never sealed anew.
+ */
+saltern_status saltern_seal(const saltern *site, const char *stored, char *sealed, size_t size,
     saltern_message *message);
 
 /* ---- bare functions ---- */

@@ -50,6 +50,9 @@ class _Site(TypedDict):
     keys: list[str]
     active_key: str | None
     unnamed_key: bool
+    seal_keys: list[str]
+    active_seal_key: str | None
+    seal_required: bool
     roms: list[str]
     active_rom: str | None
     unnamed_rom: str | None
@@ -67,11 +70,18 @@ class _Census(TypedDict):
     kept: int
     below_floor: int
     wrapped: int
+    sealed: int
+    unsealed: int
+    tampered: int
+    unknown_seals: int
+    needs_seal: int
+    other_seals: int
     other_keys: int
     other_roms: int
     other_costs: int
     unsupported: dict[str, int]
     schemes: dict[str, int]
+    seals: dict[str, int]
     keys: dict[str, int]
     roms: dict[str, int]
     costs: dict[str, int]
@@ -105,7 +115,12 @@ class PasswordHasher:
     def threads(self) -> int: ...
     def for_client(self, client: str, weight: int = 1) -> PasswordHasher: ...
     def hash(
-        self, password: _Secret, *, salt: bytes | None = None, deadline: float | None = None
+        self,
+        password: _Secret,
+        *,
+        salt: bytes | None = None,
+        account: str | bytes | None = None,
+        deadline: float | None = None,
     ) -> str: ...
     def verify(
         self,
@@ -125,21 +140,40 @@ class PasswordHasher:
     ) -> tuple[bool, str | None]: ...
     def check_needs_rehash(self, hash: _Stored) -> bool: ...
     def rehash_reasons(self, hash: _Stored) -> list[str]: ...
-    def rekey(self, hash: _Stored) -> str | None: ...
-    def wrap(self, hash: _Stored, *, deadline: float | None = None) -> str | None: ...
+    def rekey(self, hash: _Stored, *, account: str | bytes | None = None) -> str | None: ...
+    def seal(self, hash: _Stored, account: str | bytes) -> str | None: ...
+    def wrap(
+        self,
+        hash: _Stored,
+        *,
+        account: str | bytes | None = None,
+        deadline: float | None = None,
+    ) -> str | None: ...
     # Columns are Arrow columns or any iterables: typing cannot express both.
     def hash_many(
-        self, passwords: Any, *, deadline: float | None = None
+        self, passwords: Any, *, accounts: Any = None, deadline: float | None = None
     ) -> list[str | Exception]: ...
     def verify_many(
-        self, hashes: Any, passwords: Any, *, deadline: float | None = None
+        self,
+        hashes: Any,
+        passwords: Any,
+        *,
+        accounts: Any = None,
+        deadline: float | None = None,
     ) -> list[bool | Exception]: ...
-    def rekey_many(self, hashes: Any) -> Rows: ...
-    def wrap_many(self, hashes: Any, *, deadline: float | None = None) -> Rows: ...
-    def check_many(self, hashes: Any) -> Rows: ...
-    def count_many(self, hashes: Any) -> tuple[_Census, Rows]: ...
+    def rekey_many(self, hashes: Any, *, accounts: Any = None) -> Rows: ...
+    def seal_many(self, hashes: Any, accounts: Any) -> Rows: ...
+    def wrap_many(
+        self, hashes: Any, *, accounts: Any = None, deadline: float | None = None
+    ) -> Rows: ...
+    def check_many(self, hashes: Any, *, accounts: Any = None) -> Rows: ...
+    def count_many(self, hashes: Any, *, accounts: Any = None) -> tuple[_Census, Rows]: ...
     def _start_hash(
-        self, password: _Secret, salt: bytes | None, deadline: float | None
+        self,
+        password: _Secret,
+        salt: bytes | None,
+        account: str | bytes | None,
+        deadline: float | None,
     ) -> Pending: ...
     def _start_login(
         self,

@@ -65,10 +65,15 @@ class AsyncPasswordHasher:
         return AsyncPasswordHasher.of(self._hasher.for_client(client, weight))
 
     async def hash(
-        self, password: Secret, *, salt: bytes | None = None, deadline: float | None = None
+        self,
+        password: Secret,
+        *,
+        salt: bytes | None = None,
+        account: str | bytes | None = None,
+        deadline: float | None = None,
     ) -> str:
         """As :meth:`saltern.PasswordHasher.hash`."""
-        started = self._hasher._start_hash(password, salt, deadline)
+        started = self._hasher._start_hash(password, salt, account, deadline)
         return str(await _loop().wait(started))
 
     async def verify(

@@ -2,7 +2,7 @@
 
 A wrong password raises :class:`VerifyMismatchError`. The only other negative answer is a locked
 account, for which no password matches (:class:`AccountLockedError`). Both are a
-:class:`VerificationError` and mean that the login is refused. All other errors are of one of five
+:class:`VerificationError` and mean that the login is refused. All other errors are of one of six
 kinds, each a class, and say nothing about the password.
 """
 
@@ -17,6 +17,7 @@ __all__ = [
     "OverLimitError",
     "OverloadedError",
     "SalternError",
+    "TamperedError",
     "UnavailableError",
     "VerificationError",
     "VerifyMismatchError",
@@ -61,6 +62,11 @@ class OverLimitError(SalternError, ValueError):
 class UnavailableError(SalternError, LookupError):
     """A key, a ROM or a file is missing, or is the wrong one. Once it is available, the same call
     succeeds."""
+
+
+class TamperedError(SalternError, ValueError):
+    """A stored string is not the one that was sealed for its account: somebody has moved, altered
+    or inserted it. The password was not checked; an operator has to look at the table."""
 
 
 class OverloadedError(SalternError):

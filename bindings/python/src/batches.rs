@@ -88,6 +88,15 @@ impl<'py> Cell<'_, 'py> {
         }
     }
 
+    /// As the id of an account; `None` if it is not given.
+    fn account(&self) -> PyResult<Option<Bytes<'_>>> {
+        match self {
+            Cell::Null => Ok(None),
+            Cell::Raw(bytes) => Ok(Some(Bytes::Own(bytes))),
+            Cell::Object(object) => secret("the account", object).map(Some),
+        }
+    }
+
     /// As a stored string; `None` for an account that does not exist.
     fn stored(&self, py: Python<'py>) -> PyResult<Option<Cow<'_, str>>> {
         match self {
@@ -108,18 +117,42 @@ pub(crate) fn refuse_single(object: &Bound<'_, PyAny>) -> PyResult<()> {
     if single { Err(error()) } else { Ok(()) }
 }
 
+/// Cells of a column with those of another one, which is as long, if there is one.
+fn beside<'a, 'py: 'a>(
+    cells: impl Iterator<Item = PyResult<Cell<'a, 'py>>> + 'a,
+    others: Option<&'a Column<'py>>,
+    short: &'static str,
+) -> PyResult<impl Iterator<Item = PyResult<(Cell<'a, 'py>, Cell<'a, 'py>)>> + 'a> {
+    let (mut cells, mut others) = (cells, others.map(Column::cells).transpose()?);
+    Ok(std::iter::from_fn(move || match (cells.next(), others.as_mut()) {
+        (None, None) => None,
+        (Some(cell), None) => Some(cell.map(|cell| (cell, Cell::Null))),
+        (cell, Some(others)) => match (cell, others.next()) {
+            (None, None) => None,
+            (Some(cell), Some(other)) => Some(cell.and_then(|cell| Ok((cell, other?)))),
+            _ => Some(Err(PyValueError::new_err(short))),
+        },
+    }))
+}
+
+/// For columns that are not equally long.
+const ACCOUNTS: &str = "as many accounts as there are other items are needed";
+
 /// Hashes a column: a list of strings, with exceptions for failed items.
 pub(crate) fn hash_many<'py>(
     py: Python<'py>,
     passwords: &Passwords,
-    column: &Column<'py>,
+    (column, accounts): (&Column<'py>, Option<&Column<'py>>),
     until: Option<Instant>,
 ) -> PyResult<Bound<'py, PyList>> {
     let terms = Terms { passwords: passwords.bulk(), until };
-    let tickets = column.cells()?.map(|cell| {
-        let cell = cell?;
-        let password = cell.secret(py);
-        Ok(password.map(|password| terms.now().hash(password.as_bytes())))
+    let tickets = beside(column.cells()?, accounts, ACCOUNTS)?.map(|pair| {
+        let (cell, account) = pair?;
+        let password = cell.secret(py).and_then(|password| Ok((password, account.account()?)));
+        Ok(password.map(|(password, account)| match account {
+            Some(account) => terms.now().for_account(account.as_bytes()).hash(password.as_bytes()),
+            None => terms.now().hash(password.as_bytes()),
+        }))
     });
     let text = |text: String| Ok(PyString::new(py, &text).into_any());
     in_order(py, terms.window(), tickets, text)
@@ -131,18 +164,24 @@ pub(crate) fn verify_many<'py>(
     py: Python<'py>,
     passwords: &Passwords,
     columns: &[Column<'py>; 2],
+    accounts: Option<&Column<'py>>,
     until: Option<Instant>,
 ) -> PyResult<Bound<'py, PyList>> {
+    const PASSWORDS: &str = "as many passwords as stored strings are needed";
     let terms = Terms { passwords: passwords.bulk().without_updates(), until };
-    let [mut hashes, mut secrets] = [columns[0].cells()?, columns[1].cells()?];
-    let pairs = std::iter::from_fn(|| match (hashes.next(), secrets.next()) {
+    let [hashes, secrets] = columns;
+    let mut secrets = beside(secrets.cells()?, accounts, ACCOUNTS)?;
+    let mut hashes = hashes.cells()?;
+    let logins = std::iter::from_fn(|| match (hashes.next(), secrets.next()) {
         (None, None) => None,
         (Some(hash), Some(secret)) => Some(hash.and_then(|hash| Ok((hash, secret?)))),
-        _ => Some(Err(PyValueError::new_err("as many passwords as stored strings are needed"))),
+        _ => Some(Err(PyValueError::new_err(PASSWORDS))),
     });
-    let tickets = pairs.map(|pair| {
-        let (hash, password) = pair?;
-        let login = hash.stored(py).and_then(|hash| Ok(Login::of(hash, password.secret(py)?)));
+    let tickets = logins.map(|login| {
+        let (hash, (password, account)) = login?;
+        let login = hash
+            .stored(py)
+            .and_then(|hash| Ok(Login::of(hash, password.secret(py)?, account.account()?)));
         Ok(login.and_then(|login| login.start(py, &terms.now())))
     });
     in_order(py, terms.window(), tickets, |outcome| whether(py, outcome))
@@ -200,7 +239,7 @@ impl Batch {
         password: Bound<'_, PyAny>,
     ) -> PyResult<Pending> {
         let (hash, password) = (Cell::of(hash), Cell::of(password));
-        let login = Login::of(hash.stored(py)?, password.secret(py)?);
+        let login = Login::of(hash.stored(py)?, password.secret(py)?, None);
         Ok(Pending::login(login.start(py, &self.terms.now())?, whether))
     }
 }

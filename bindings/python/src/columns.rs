@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use arrow_array::{Array, ArrayRef, LargeStringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use saltern::table::{self, Census};
@@ -19,10 +20,11 @@ use crate::errors;
 use crate::secret::NOT_TEXT;
 use crate::wait::SLICE;
 
-/// The result of `rekey_many`, `wrap_many`, `check_many` and `count_many`: an Arrow column whose
-/// items have three fields. `hash` is the new string, null if nothing changes. `outcome` is one of
-/// "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or for an
-/// error "bad", "refused", "unavailable" or "failed". `why` is the error message.
+/// The result of `rekey_many`, `seal_many`, `wrap_many`, `check_many` and `count_many`: an Arrow
+/// column whose items have three fields. `hash` is the new string, null if nothing changes.
+/// `outcome` is one of "changed", "same", "locked" (a locked account without a hash), "empty" and
+/// "null", or for an error "bad", "refused", "unavailable", "tampered" or "failed". `why` is the
+/// error message.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Rows(StructArray);
 
@@ -70,6 +72,7 @@ impl Row {
                     ErrorKind::BadInput => "bad",
                     ErrorKind::OverLimit => "refused",
                     ErrorKind::Unavailable => "unavailable",
+                    ErrorKind::Tampered => "tampered",
                     ErrorKind::Overloaded | ErrorKind::Internal => "failed",
                 };
                 Row { new: None, outcome, why: Some(error.to_string()) }
@@ -105,43 +108,55 @@ impl Rows {
     }
 }
 
+/// A column of stored strings, and the ids of their accounts, if given.
+pub(crate) struct Stored {
+    strings: Column,
+    accounts: Option<Column>,
+}
+
+impl Stored {
+    /// Both columns are equally long.
+    pub(crate) fn new(strings: Column, accounts: Option<Column>) -> PyResult<Self> {
+        let missing = accounts.as_ref().is_some_and(|accounts| accounts.len() != strings.len());
+        let error = || PyValueError::new_err("as many accounts as stored strings are needed");
+        if missing { Err(error()) } else { Ok(Stored { strings, accounts }) }
+    }
+
+    fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let accounts = self.accounts.as_ref().map(|accounts| accounts.slice(range.clone()));
+        Stored { strings: self.strings.slice(range), accounts }
+    }
+
+    /// The strings, each with its account if there is one.
+    fn cells(&self) -> impl Iterator<Item = (Option<&[u8]>, Option<&[u8]>)> {
+        let accounts = self.accounts.iter().flat_map(Column::cells);
+        self.strings.cells().into_iter().zip(accounts.chain(std::iter::repeat(None)))
+    }
+}
+
 /// The operation on a single string.
-type Operation = fn(&Prepared, &str) -> Result<Option<String>, Error>;
+pub(crate) type Operation = fn(&Prepared, &str) -> Result<Option<String>, Error>;
 
-/// Moves a column to the active key.
-pub(crate) fn rekey_many(
-    py: Python<'_>,
-    passwords: &Passwords,
-    prepared: &Prepared,
-    column: Column,
-) -> PyResult<Rows> {
-    each(py, passwords, prepared, column, |prepared, text| prepared.table().rekey(text))
+/// What has the handle of an account: a policy for each of its strings.
+fn of(prepared: &Prepared, account: Option<&[u8]>) -> Prepared {
+    account.map_or_else(|| prepared.clone(), |account| prepared.for_account(account))
 }
 
-/// Whether each string of a column could be verified.
-pub(crate) fn check_many(
+/// Applies an operation to a column.
+pub(crate) fn each(
     py: Python<'_>,
     passwords: &Passwords,
     prepared: &Prepared,
-    column: Column,
-) -> PyResult<Rows> {
-    each(py, passwords, prepared, column, |prepared, text| prepared.can_verify(text).map(|_| None))
-}
-
-fn each(
-    py: Python<'_>,
-    passwords: &Passwords,
-    prepared: &Prepared,
-    column: Column,
+    column: &Stored,
     operation: Operation,
 ) -> PyResult<Rows> {
     let prepared = prepared.clone();
     let rows = in_pieces(py, passwords, column, move |cells| {
-        let row = |cell: &Option<&[u8]>| match Row::of_none(*cell) {
-            Ok(text) => Row::of(text, operation(&prepared, text)),
+        let row = |(cell, account)| match Row::of_none(cell) {
+            Ok(text) => Row::of(text, operation(&of(&prepared, account), text)),
             Err(row) => row,
         };
-        cells.iter().map(row).collect::<Vec<_>>()
+        cells.cells().map(row).collect::<Vec<_>>()
     })?;
     Ok(py.detach(|| Rows::new(&rows.into_iter().flatten().collect::<Vec<_>>())))
 }
@@ -151,13 +166,14 @@ pub(crate) fn count_many(
     py: Python<'_>,
     passwords: &Passwords,
     prepared: &Prepared,
-    column: Column,
+    column: &Stored,
 ) -> PyResult<(Census, u64, Rows)> {
     let counting = prepared.clone();
     let pieces = in_pieces(py, passwords, column, move |cells| {
         let (mut census, mut others) = (Census::default(), 0);
-        let row = |cell: &Option<&[u8]>| match Row::of_none(*cell) {
+        let row = |(cell, account)| match Row::of_none(cell) {
             Ok(text) => {
+                let counting = of(&counting, account);
                 let can_verify = counting.can_verify(text);
                 // A string that is bad for one is bad for the other.
                 let _ = counting.table().count(text, &mut census);
@@ -173,7 +189,7 @@ pub(crate) fn count_many(
                 row
             }
         };
-        let rows = cells.iter().map(row).collect::<Vec<_>>();
+        let rows = cells.cells().map(row).collect::<Vec<_>>();
         (census, others, rows)
     })?;
     let (mut census, mut others, mut rows) = (Census::default(), 0, Vec::new());
@@ -199,6 +215,7 @@ pub(crate) fn census<'py>(
     let schemes = census.schemes.into_iter().map(|(scheme, count)| (scheme.to_string(), count));
     counts.set_item("schemes", schemes.collect::<std::collections::BTreeMap<_, _>>())?;
     counts.set_item("unsupported", census.unsupported)?;
+    counts.set_item("seals", census.seals)?;
     counts.set_item("keys", census.keys)?;
     counts.set_item("roms", census.roms)?;
     counts.set_item("costs", census.costs)?;
@@ -209,17 +226,19 @@ pub(crate) fn census<'py>(
 pub(crate) fn wrap_many(
     py: Python<'_>,
     passwords: &Passwords,
-    column: &Column,
+    column: &Stored,
     until: Option<Instant>,
 ) -> PyResult<Rows> {
     let terms = Terms { passwords: passwords.bulk(), until };
-    let cells = column.cells();
+    let cells: Vec<_> = column.cells().collect();
     let mut left = cells.iter();
     let submit = || {
-        let cell = Row::of_none(*left.next()?);
-        let ticket = match &cell {
-            Ok(text) => terms.now().wrap(text),
-            Err(_) => Ticket::from(Ok(None)),
+        let (cell, account) = *left.next()?;
+        let cell = Row::of_none(cell);
+        let ticket = match (&cell, account) {
+            (Ok(text), Some(account)) => terms.now().for_account(account).wrap(text),
+            (Ok(text), None) => terms.now().wrap(text),
+            (Err(_), _) => Ticket::from(Ok(None)),
         };
         Some((cell, ticket))
     };
@@ -237,17 +256,17 @@ const PIECE: usize = 512;
 fn in_pieces<T: Send + 'static>(
     py: Python<'_>,
     passwords: &Passwords,
-    column: Column,
-    function: impl Fn(&[Option<&[u8]>]) -> T + Clone + Send + Sync + 'static,
+    column: &Stored,
+    function: impl Fn(&Stored) -> T + Clone + Send + Sync + 'static,
 ) -> PyResult<Vec<T>> {
     let terms = Terms { passwords: passwords.bulk(), until: None };
-    let count = column.len();
+    let count = column.strings.len();
     let mut starts = (0..count).step_by(PIECE);
     let submit = || {
         let start = starts.next()?;
         let range = start..count.min(start + PIECE);
         let (column, function) = (column.slice(range), function.clone());
-        let run = move || function(&column.cells());
+        let run = move || function(&column);
         Some(((), terms.passwords.run(run)))
     };
     let mut pieces = Vec::new();

@@ -16,6 +16,7 @@ pub(crate) fn of(py: Python<'_>, error: &Error) -> PyErr {
             ErrorKind::BadInput => "BadInputError",
             ErrorKind::OverLimit => "OverLimitError",
             ErrorKind::Unavailable => "UnavailableError",
+            ErrorKind::Tampered => "TamperedError",
             ErrorKind::Overloaded => "OverloadedError",
             ErrorKind::Internal => "InternalError",
         },

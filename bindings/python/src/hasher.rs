@@ -1,5 +1,7 @@
 //! `PasswordHasher`: hashing and verifying under a policy.
 
+// Size: the methods of one Python class, with their documentation.
+
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -13,7 +15,7 @@ use saltern::table;
 use saltern::{Passwords, Policy, Prepared, Ticket};
 
 use crate::batches::{self, Batch, Column, Terms};
-use crate::columns::{self, Rows};
+use crate::columns::{self, Operation, Rows, Stored};
 use crate::login::{Login, matched, updated};
 use crate::pending::Pending;
 use crate::secret::{kind, secret, stored};
@@ -83,6 +85,28 @@ impl PasswordHasher {
         Ok(Terms { passwords: self.passwords(py)?, until }.now())
     }
 
+    /// The same for an account, if given.
+    fn of_account(
+        &self,
+        py: Python<'_>,
+        account: Option<&Bound<'_, PyAny>>,
+        deadline: Option<f64>,
+    ) -> PyResult<Passwords> {
+        let passwords = self.within(py, deadline)?;
+        Ok(match account {
+            Some(account) => passwords.for_account(secret("the account", account)?.as_bytes()),
+            None => passwords,
+        })
+    }
+
+    /// The policy for an account, if given.
+    fn policy_of(&self, account: Option<&Bound<'_, PyAny>>) -> PyResult<Prepared> {
+        Ok(match account {
+            Some(account) => self.policy.for_account(secret("the account", account)?.as_bytes()),
+            None => self.policy.clone(),
+        })
+    }
+
     fn start_hash(
         password: &Bound<'_, PyAny>,
         salt: Option<&[u8]>,
@@ -142,22 +166,26 @@ impl PasswordHasher {
     /// Hashes a new password into a string to store.
     ///
     /// The salt is random unless it is given: up to 64 bytes, for systems that keep salts
-    /// themselves. `deadline` is in seconds from now.
-    #[pyo3(signature = (password, *, salt = None, deadline = None))]
+    /// themselves. `account` is the id that the string is sealed for if the policy has an active
+    /// key for seals; it never changes. `deadline` is in seconds from now.
+    #[pyo3(signature = (password, *, salt = None, account = None, deadline = None))]
     fn hash(
         &self,
         py: Python<'_>,
         password: &Bound<'_, PyAny>,
         salt: Option<&[u8]>,
+        account: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
     ) -> PyResult<String> {
-        wait(py, Self::start_hash(password, salt, &self.within(py, deadline)?)?)
+        let passwords = self.of_account(py, account, deadline)?;
+        wait(py, Self::start_hash(password, salt, &passwords)?)
     }
 
     /// Returns `True` if the password matches the stored string; raises VerifyMismatchError if not.
     ///
     /// For an account that does not exist, pass `None` as the stored string: as much is computed as
-    /// for an existing one. `account` is its name.
+    /// for an existing one. `account` is its id; sealed strings need the one that they were sealed
+    /// for, and raise TamperedError for any other.
     #[pyo3(signature = (hash, password, *, account = None, deadline = None))]
     fn verify(
         &self,
@@ -196,7 +224,7 @@ impl PasswordHasher {
     }
 
     /// The ways in which the stored string differs from a new one: "scheme", "cost", "floor",
-    /// "salt", "key", "rom", "wrapped". Empty if there are none.
+    /// "salt", "key", "seal", "rom", "wrapped". Empty if there are none.
     ///
     /// A string of another scheme that is stronger than a new hash (more memory times work) is not
     /// outdated for that. "scheme" always stands for one that `verify` refuses.
@@ -211,100 +239,156 @@ impl PasswordHasher {
     }
 
     /// The same hash under the active key of the policy; `None` if it already is. No password is
-    /// needed.
-    fn rekey(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-        let rekeyed = self.policy.table().rekey(&stored(hash)?);
+    /// needed. Sealed strings need their `account`.
+    #[pyo3(signature = (hash, *, account = None))]
+    fn rekey(
+        &self,
+        py: Python<'_>,
+        hash: &Bound<'_, PyAny>,
+        account: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<String>> {
+        let rekeyed = self.policy_of(account)?.table().rekey(&stored(hash)?);
         rekeyed.map_err(|error| invalid_hash(py, &error))
     }
 
+    /// The same string sealed for an account, given by an id that never changes, with the active
+    /// key for seals; `None` if it already is. No password is needed. Raises TamperedError for a
+    /// string that is not the one sealed for this account.
+    fn seal(
+        &self,
+        py: Python<'_>,
+        hash: &Bound<'_, PyAny>,
+        account: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<String>> {
+        let sealed = self.policy_of(Some(account))?.table().seal(&stored(hash)?);
+        sealed.map_err(|error| invalid_hash(py, &error))
+    }
+
     /// Wraps a hash of another scheme in a yescrypt hash, without the password; `None` for a string
-    /// that needs no wrapping.
-    #[pyo3(signature = (hash, *, deadline = None))]
+    /// that needs no wrapping. Sealed strings need their `account`.
+    #[pyo3(signature = (hash, *, account = None, deadline = None))]
     fn wrap(
         &self,
         py: Python<'_>,
         hash: &Bound<'_, PyAny>,
+        account: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
     ) -> PyResult<Option<String>> {
         let hash = stored(hash)?;
         table::scheme(&hash).map_err(|error| invalid_hash(py, &error))?;
-        wait(py, self.within(py, deadline)?.wrap(&hash))
+        wait(py, self.of_account(py, account, deadline)?.wrap(&hash))
     }
 
     /// Hashes a column of passwords: returns a list with a string, or an exception, for each, in
     /// order.
     ///
     /// Columns are Arrow columns (objects with `__arrow_c_array__` or `__arrow_c_stream__`) or any
-    /// iterables, including NumPy arrays. Logins come first. `deadline` applies to the whole call.
-    #[pyo3(signature = (passwords, *, deadline = None))]
+    /// iterables, including NumPy arrays. `accounts` is a column of the ids that the strings are
+    /// sealed for. Logins come first. `deadline` applies to the whole call.
+    #[pyo3(signature = (passwords, *, accounts = None, deadline = None))]
     fn hash_many<'py>(
         &self,
         py: Python<'py>,
         passwords: &Bound<'py, PyAny>,
+        accounts: Option<&Bound<'py, PyAny>>,
         deadline: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let column = Column::of(passwords)?;
-        batches::hash_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
+        let (column, accounts) = (Column::of(passwords)?, accounts.map(Column::of).transpose()?);
+        let columns = (&column, accounts.as_ref());
+        batches::hash_many(py, &self.passwords(py)?, columns, due(py, deadline)?)
     }
 
     /// Verifies a column of stored strings, with `None` for accounts that do not exist, against a
     /// column of passwords: returns a list of `True`, `False` and exceptions, in order. For a
-    /// locked account it has an AccountLockedError.
-    #[pyo3(signature = (hashes, passwords, *, deadline = None))]
+    /// locked account it has an AccountLockedError. `accounts` is a column of their ids, which
+    /// sealed strings need.
+    #[pyo3(signature = (hashes, passwords, *, accounts = None, deadline = None))]
     fn verify_many<'py>(
         &self,
         py: Python<'py>,
         hashes: &Bound<'py, PyAny>,
         passwords: &Bound<'py, PyAny>,
+        accounts: Option<&Bound<'py, PyAny>>,
         deadline: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let columns = [Column::of(hashes)?, Column::of(passwords)?];
-        batches::verify_many(py, &self.passwords(py)?, &columns, due(py, deadline)?)
+        let accounts = accounts.map(Column::of).transpose()?;
+        let (passwords, until) = (self.passwords(py)?, due(py, deadline)?);
+        batches::verify_many(py, &passwords, &columns, accounts.as_ref(), until)
     }
 
     /// Moves a column of stored strings to the active key, as `rekey` does with one string.
     ///
     /// Returns an Arrow column (`pyarrow.array(rows)`) with three fields: `hash`, the new string,
     /// null if nothing changes; `outcome`, one of "changed", "same", "locked", "empty", "null", or
-    /// of the errors "bad", "refused", "unavailable", "failed"; and `why`, the error message.
-    /// Columns are as for `hash_many`; items that are neither strings nor bytes raise TypeError.
-    /// Logins come first. There is no `deadline`: a row takes microseconds.
-    fn rekey_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
-        let column = Column::of(hashes)?.of_strings()?;
-        columns::rekey_many(py, &self.passwords(py)?, &self.policy, column)
+    /// of the errors "bad", "refused", "unavailable", "tampered", "failed"; and `why`, the error
+    /// message. Columns are as for `hash_many`; items that are neither strings nor bytes raise
+    /// TypeError. `accounts` is a column of their ids, which sealed strings need. Logins come
+    /// first. There is no `deadline`: a row takes microseconds.
+    #[pyo3(signature = (hashes, *, accounts = None))]
+    fn rekey_many(
+        &self,
+        py: Python<'_>,
+        hashes: &Bound<'_, PyAny>,
+        accounts: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let rekey: Operation = |prepared, text| prepared.table().rekey(text);
+        columns::each(py, &self.passwords(py)?, &self.policy, &column(hashes, accounts)?, rekey)
+    }
+
+    /// Seals a column of stored strings for a column of accounts, as `seal` does with one string.
+    /// Returns the same as `rekey_many`.
+    fn seal_many(
+        &self,
+        py: Python<'_>,
+        hashes: &Bound<'_, PyAny>,
+        accounts: &Bound<'_, PyAny>,
+    ) -> PyResult<Rows> {
+        let column = column(hashes, Some(accounts))?;
+        let seal: Operation = |prepared, text| prepared.table().seal(text);
+        columns::each(py, &self.passwords(py)?, &self.policy, &column, seal)
     }
 
     /// Wraps each string of another scheme in a column, as `wrap` does with one string. Returns the
     /// same as `rekey_many`; `deadline` applies to the whole call.
-    #[pyo3(signature = (hashes, *, deadline = None))]
+    #[pyo3(signature = (hashes, *, accounts = None, deadline = None))]
     fn wrap_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
+        accounts: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
     ) -> PyResult<Rows> {
-        let column = Column::of(hashes)?.of_strings()?;
+        let column = column(hashes, accounts)?;
         columns::wrap_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
     }
 
     /// Checks whether each string of a column could be verified: it can be read, the policy admits
-    /// it, and its key and its ROM are available (outcome "same"). Computes no hash. Returns the
-    /// same as `rekey_many`.
-    fn check_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
-        let column = Column::of(hashes)?.of_strings()?;
-        columns::check_many(py, &self.passwords(py)?, &self.policy, column)
+    /// it, its key and its ROM are available, and its seal is right (outcome "same"). Computes no
+    /// hash. Returns the same as `rekey_many`.
+    #[pyo3(signature = (hashes, *, accounts = None))]
+    fn check_many(
+        &self,
+        py: Python<'_>,
+        hashes: &Bound<'_, PyAny>,
+        accounts: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let check: Operation = |prepared, text| prepared.can_verify(text).map(|_| None);
+        columns::each(py, &self.passwords(py)?, &self.policy, &column(hashes, accounts)?, check)
     }
 
     /// Counts a column of stored strings: returns a dictionary with the names of `saltern census
     /// --json`, and the rows of `check_many`.
+    #[pyo3(signature = (hashes, *, accounts = None))]
     fn count_many<'py>(
         &self,
         py: Python<'py>,
         hashes: &Bound<'py, PyAny>,
+        accounts: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyDict>, Rows)> {
-        let column = Column::of(hashes)?.of_strings()?;
+        let column = column(hashes, accounts)?;
         let (census, without, rows) =
-            columns::count_many(py, &self.passwords(py)?, &self.policy, column)?;
+            columns::count_many(py, &self.passwords(py)?, &self.policy, &column)?;
         Ok((columns::census(py, census, without)?, rows))
     }
 
@@ -353,15 +437,16 @@ impl PasswordHasher {
     }
 
     /// For `AsyncPasswordHasher`.
-    #[pyo3(signature = (password, salt, deadline))]
+    #[pyo3(signature = (password, salt, account, deadline))]
     fn _start_hash(
         &self,
         py: Python<'_>,
         password: &Bound<'_, PyAny>,
         salt: Option<&[u8]>,
+        account: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
     ) -> PyResult<Pending> {
-        let passwords = self.within(py, deadline)?;
+        let passwords = self.of_account(py, account, deadline)?;
         Ok(Pending::hash(Self::start_hash(password, salt, &passwords)?))
     }
 
@@ -418,6 +503,12 @@ impl PasswordHasher {
         let params = self.policy.table().policy().params;
         format!("<saltern.PasswordHasher N={} r={} p={}>", params.n, params.r, params.p)
     }
+}
+
+/// A column of stored strings, with the ids of their accounts.
+fn column(hashes: &Bound<'_, PyAny>, accounts: Option<&Bound<'_, PyAny>>) -> PyResult<Stored> {
+    let strings = |column| Column::of(column)?.of_strings();
+    Stored::new(strings(hashes)?, accounts.map(strings).transpose()?)
 }
 
 /// The schemes of these names.

@@ -31,9 +31,13 @@ impl<'a> Login<'a> {
         Ok(Login { hash, password, account })
     }
 
-    /// A login from a column.
-    pub(crate) fn of(hash: Option<Cow<'a, str>>, password: Bytes<'a>) -> Self {
-        Login { hash, password, account: None }
+    /// A login from columns.
+    pub(crate) fn of(
+        hash: Option<Cow<'a, str>>,
+        password: Bytes<'a>,
+        account: Option<Bytes<'a>>,
+    ) -> Self {
+        Login { hash, password, account }
     }
 
     /// Submits it. Text that is not a stored string is refused here, with a hint if the arguments

@@ -27,6 +27,12 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     site.set_item("keys", names)?;
     site.set_item("active_key", keys().find(|key| key.active).map(name))?;
     site.set_item("unnamed_key", policy.assume_unnamed_key.is_some())?;
+    let sealing = || policy.seal.keys.iter();
+    let mut seals: Vec<_> = sealing().map(name).collect();
+    seals.sort();
+    site.set_item("seal_keys", seals)?;
+    site.set_item("active_seal_key", sealing().find(|key| key.active).map(name))?;
+    site.set_item("seal_required", policy.seal.required)?;
     let mut roms: Vec<_> = policy.roms.iter().map(|rom| digest(&rom.id, &rom.source)).collect();
     roms.sort();
     site.set_item("roms", roms)?;

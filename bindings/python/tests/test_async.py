@@ -226,4 +226,4 @@ def test_loops_are_forgotten(stored):
 
 
 async def _begin(hasher: AsyncPasswordHasher) -> None:
-    aio._loop().wait(hasher._hasher._start_hash(PASSWORD, None, None))
+    aio._loop().wait(hasher._hasher._start_hash(PASSWORD, None, None, None))

@@ -61,7 +61,8 @@ fn status(error: &Error) -> StatusCode {
     match error.kind() {
         ErrorKind::BadInput | ErrorKind::OverLimit => StatusCode::BAD_REQUEST,
         ErrorKind::Unavailable | ErrorKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        // Not the fault of the client: somebody has to look at the table.
+        ErrorKind::Tampered | ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Errors, in five kinds.
+//! Errors, in six kinds.
 
 use std::fmt;
 
@@ -64,6 +64,13 @@ pub enum Error {
         /// What still needs it.
         why: String,
     },
+    /// A stored string is not the one that was sealed for its account, or is not sealed although
+    /// the policy requires it: somebody who has no key has moved, altered or inserted it. The
+    /// password was not checked.
+    Tampered {
+        /// What shows that.
+        why: &'static str,
+    },
     /// A hash of another scheme could not be computed.
     Failed {
         /// The scheme.
@@ -84,6 +91,7 @@ impl Error {
                 ErrorKind::OverLimit
             }
             Error::Unavailable { .. } => ErrorKind::Unavailable,
+            Error::Tampered { .. } => ErrorKind::Tampered,
             Error::Failed { .. } => ErrorKind::Internal,
         }
     }
@@ -125,6 +133,9 @@ impl fmt::Display for Error {
                  `limits.password`"
             ),
             Error::Unavailable { what, why } => write!(f, "{what} is unavailable: {why}"),
+            Error::Tampered { why } => {
+                write!(f, "the stored string is not the one sealed for this account: {why}")
+            }
             Error::InUse { what, why } => write!(f, "{what} cannot be retired: {why}"),
             Error::Failed { scheme, why } => write!(f, "{scheme} could not be computed: {why}"),
         }

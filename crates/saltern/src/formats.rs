@@ -131,20 +131,36 @@ pub fn identify(stored: &str) -> Result<Kind<'_>, Error> {
 
 /// The prefix of a wrapped string.
 pub(crate) const OVER: &str = "{over=";
+/// The beginning of a seal.
+pub(crate) const SEAL: &str = "{seal=";
 /// The prefix that LDAP writes before crypt(3) strings.
 const CRYPT: &str = "{CRYPT}";
 
 /// The marks of a locked account: any number of them, before or after `{CRYPT}`.
 const MARKS: [char; 2] = ['!', '*'];
 
-/// The part before a string, and the string.
+/// The part before a string, including a seal, and the string.
 pub(crate) fn split(text: &str) -> (&str, &str) {
-    if is_mysql(text) {
-        return text.split_at(0);
+    let sealed = split_seal(text).map_or(text, |(_, _, sealed)| sealed);
+    if is_mysql(sealed) {
+        return text.split_at(text.len() - sealed.len());
     }
-    let unmarked = text.trim_start_matches(MARKS);
+    let unmarked = sealed.trim_start_matches(MARKS);
     let rest = strip_crypt(unmarked).map_or(unmarked, |rest| rest.trim_start_matches(MARKS));
     text.split_at(text.len() - rest.len())
+}
+
+/// Whether a text begins like a sealed string, perhaps after marks of a locked account.
+pub(crate) fn begins_sealed(text: &str) -> bool {
+    text.trim_start_matches(MARKS).starts_with(SEAL)
+}
+
+/// The marks before a seal, what is between its braces, and what it seals, which is not empty.
+pub(crate) fn split_seal(text: &str) -> Option<(&str, &str, &str)> {
+    let seal = text.trim_start_matches(MARKS);
+    let (within, sealed) = seal.strip_prefix(SEAL)?.split_once('}')?;
+    let marks = &text[..text.len() - seal.len()];
+    (!sealed.is_empty()).then_some((marks, within, sealed))
 }
 
 /// Whether this is a string of MySQL's old PASSWORD(): `*` and 40 digits in upper case. An account
@@ -437,6 +453,14 @@ mod tests {
         }
         let wrapped = Kind::Wrapped { inner: "$6$a", outer: "$y$" };
         assert_eq!(identify("{CRYPT}{over=$6$a}$y$"), Ok(wrapped));
+        assert_eq!(identify("{seal=a}{CRYPT}{over=$6$a}$y$"), Ok(wrapped));
+        assert_eq!(identify(&format!("{{seal=a}}{mysql}")), Ok(Kind::Foreign(&MYSQL, mysql)));
+        for locked in ["!{seal=a}$y$", "{seal=a}!$y$", "{seal=a}{CRYPT}*"] {
+            assert_eq!(identify(locked), Ok(Kind::Locked), "{locked}");
+        }
+        for wrong in ["{seal=a}", "{seal=a", "{seal=a}{seal=b}$y$", "{CRYPT}{seal=a}$y$"] {
+            assert!(identify(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

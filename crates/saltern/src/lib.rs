@@ -21,7 +21,7 @@
 //!
 //! # Outcomes
 //! The password matches, it does not match, or the account is locked: [`Outcome`]. Everything else
-//! is an [`Error`] of one of five kinds ([`ErrorKind`]), and never means that a password is wrong.
+//! is an [`Error`] of one of six kinds ([`ErrorKind`]), and never means that a password is wrong.
 //!
 //! # Features
 //! * `file` (default): policies in files.
@@ -37,6 +37,7 @@
 //     an old scheme                         foreign/<name>.rs, its lines in foreign.rs, scheme.rs, formats.rs, Cargo.toml
 //     names and prefixes of strings         formats.rs; stored.rs
 //     another program's form of a scheme    forms/<scheme>.rs, its line in formats.rs
+//     seals                                 seal.rs (text); seal_keys.rs (tags); opened.rs (what is required)
 //     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
 //     errors of a policy and their places   invalid.rs; policy/document.rs
 //     key files; ROMs of a policy           policy/key_file.rs; opened.rs; scrubber.rs
@@ -65,6 +66,8 @@ mod rehash;
 mod remembered;
 mod scheme;
 mod scrubber;
+mod seal;
+mod seal_keys;
 mod stored;
 mod strength;
 pub mod table;

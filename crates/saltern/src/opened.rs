@@ -5,13 +5,16 @@ use std::sync::Arc;
 use saltern_pool::Error as PoolError;
 #[cfg(feature = "rom")]
 use saltern_rom::OpenRoms;
+use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::rom::{RomId, RomSet};
 use saltern_yescrypt::{Hasher, Limits, Params};
 
 use crate::error::Error;
 use crate::policy::{Policy, RomSource, SiteRom, key_set};
 use crate::rehash::{ActiveRom, NewHashForm, Reasons};
-use crate::stored::Hash;
+use crate::seal::Sealed;
+use crate::seal_keys::SealKeys;
+use crate::stored::{Hash, Stored};
 use crate::strength::Strength;
 
 /// A policy whose files have been read.
@@ -23,6 +26,7 @@ pub(crate) struct OpenedPolicy {
     /// some policies allow for those.
     pub(crate) over_digests: Arc<Hasher>,
     pub(crate) target: NewHashForm,
+    pub(crate) seals: SealKeys,
     /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
     pub(crate) roms: OpenRoms,
@@ -36,6 +40,7 @@ impl OpenedPolicy {
         policy.check()?;
         let mut notes = Vec::new();
         let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
+        let seals = SealKeys::open(&policy.seal.keys, &mut notes)?;
         // One file may hold several of the keys.
         notes.dedup();
         let active = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
@@ -61,6 +66,7 @@ impl OpenedPolicy {
             over_digests: over_digests(&hasher),
             hasher,
             target,
+            seals,
             #[cfg(feature = "rom")]
             roms: OpenRoms::default(),
             notes,
@@ -148,6 +154,44 @@ impl OpenedPolicy {
                 Ok(())
             }
             result => result,
+        }
+    }
+
+    /// Checks that a string is the one sealed for this account, before anything else is read of it,
+    /// and that it is sealed at all if that is required.
+    pub(crate) fn check_seal(&self, account: Option<&[u8]>, stored: &str) -> Result<(), Error> {
+        let required = self.policy.seal.required;
+        let sealed = match Sealed::parse(stored) {
+            Ok(sealed) => self.seals.check(account, &sealed)?,
+            // What is not spelled like a seal is none.
+            Err(_) if required => false,
+            Err(error) => return Err(error),
+        };
+        let is_mark = || Stored::parse(stored).is_ok_and(|stored| stored.hash.is_none());
+        match sealed || !required || is_mark() {
+            true => Ok(()),
+            false => Err(Error::Tampered { why: "it has no seal, which the policy requires" }),
+        }
+    }
+
+    /// The ways in which a stored string differs from a new one, by the key of its seal and its
+    /// hash.
+    pub(crate) fn reasons(&self, sealed_with: Option<KeyId>, hash: &Hash) -> Reasons {
+        let seal = sealed_with != self.seals.active();
+        Reasons { seal, ..self.target.reasons(hash) }
+    }
+
+    /// A text in the form of new strings: sealed if a key is active, and the account is known or a
+    /// seal required.
+    pub(crate) fn dressed(
+        &self,
+        account: Option<&[u8]>,
+        marks: &str,
+        text: &str,
+    ) -> Result<String, Error> {
+        match account {
+            None if !self.policy.seal.required => Ok(format!("{marks}{text}")),
+            account => self.seals.dress(account, marks, text),
         }
     }
 

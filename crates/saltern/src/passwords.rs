@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::terms::Share;
-use saltern_pool::{Pool, PoolConfig, Terms};
+use saltern_pool::{Error as PoolError, OneTicket, Pool, PoolConfig, Terms};
 use saltern_wipe::Zeroizing;
 use saltern_yescrypt::{HashString, Hasher, Setting};
 
@@ -49,6 +49,8 @@ pub struct Passwords {
     within: Option<Duration>,
     share: Share,
     updates: bool,
+    /// With the account of this handle.
+    table: Table,
 }
 
 struct Inner {
@@ -167,6 +169,7 @@ impl Passwords {
             within,
             share: Share::default(),
             updates: true,
+            table: prepared.table().clone(),
         }
     }
 
@@ -232,10 +235,20 @@ impl Passwords {
         }
     }
 
-    /// The operations on stored strings that need no password.
+    /// A handle for the strings of one account, given by an id that never changes: what it hashes
+    /// is sealed for this account if the policy has an active key for seals
+    /// ([`SealPolicy`](crate::policy::SealPolicy)), and sealed strings can be wrapped. Logins take
+    /// the account themselves.
+    #[must_use]
+    pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
+        Passwords { table: self.table.for_account(account), ..self.clone() }
+    }
+
+    /// The operations on stored strings that need no password, for the account of this handle if it
+    /// has one.
     #[must_use]
     pub fn table(&self) -> &Table {
-        self.inner.prepared.table()
+        &self.table
     }
 
     /// The pool that computes everything; [`Pool::stats`] shows its load.
@@ -263,15 +276,36 @@ impl Passwords {
         self.inner.watch.damaged_roms()
     }
 
-    /// Hashes a new password into a string to store.
+    /// Hashes a new password into a string to store. It is sealed if the account is known
+    /// ([`Passwords::for_account`]) and the policy has an active key for seals.
     ///
     /// # Errors
     /// In the ticket. *Bad input* for a password with a zero byte (unless
-    /// [`Limits::syntax`](crate::policy::Limits) is wide); *over limit* for one of more than
-    /// [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
+    /// [`Limits::syntax`](crate::policy::Limits) is wide), for an account id that does not have 1
+    /// to 4096 bytes, and without an account if the policy requires seals; *over limit* for one of
+    /// more than [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
     pub fn hash(&self, password: impl AsRef<[u8]>) -> Ticket<String> {
         let (inner, terms) = (&self.inner, self.terms());
-        Ticket::of(inner.pool.hash_one(inner.hasher(), password, terms))
+        let hash = || inner.pool.hash_one(inner.hasher(), password, terms);
+        self.sealed(hash, |hash: String| hash)
+    }
+
+    /// What the pool hashes, in the form of new strings. Nothing is computed for an account that no
+    /// string can be sealed for.
+    fn sealed<S: Send + 'static>(
+        &self,
+        begin: impl FnOnce() -> Result<OneTicket<S>, PoolError>,
+        text: impl FnOnce(S) -> String + Send + 'static,
+    ) -> Ticket<String> {
+        let table = self.table.clone();
+        let possible = table.opened.dressed(table.account(), "", "");
+        if let Err(error) = possible {
+            return Ticket::done(Err(error));
+        }
+        Ticket::then(begin(), move |hash| {
+            let dressed = |hash| table.opened.dressed(table.account(), "", &text(hash));
+            Ticket::done(hash.and_then(dressed))
+        })
     }
 
     /// [`Passwords::hash`] with a given salt of at most 64 bytes. Salts must be unique: this is for
@@ -315,9 +349,9 @@ impl Passwords {
             return Ticket::done(Err(Error::malformed("setting", "UTF-8")));
         }
         let (inner, terms) = (&self.inner, self.terms());
-        let item = inner.pool.hash_one_with_setting(inner.hasher(), password, setting, terms);
+        let hash = || inner.pool.hash_one_with_setting(inner.hasher(), password, setting, terms);
         let text = |hash: HashString| String::from_utf8_lossy(hash.as_bytes()).into_owned();
-        Ticket::then(item, move |hash| Ticket::done(hash.map(text)))
+        self.sealed(hash, text)
     }
 
     /// Verifies a password against the stored string of an account. Pass `None` for the string if
@@ -331,14 +365,18 @@ impl Passwords {
     /// `{CRYPT}` before a string is kept in its update.
     ///
     /// For an unknown or a locked account as much is computed as for an account in the table, so
-    /// that the response time does not give it away: see [`Decoy`](crate::policy::Decoy). The
-    /// account name is used for nothing else, and does not affect any hash.
+    /// that the response time does not give it away: see [`Decoy`](crate::policy::Decoy).
+    ///
+    /// If the policy has keys for seals ([`SealPolicy`](crate::policy::SealPolicy)), `account` is
+    /// the id that the string was sealed for: the seal is checked before anything is computed, and
+    /// an update is sealed. The account affects no hash.
     ///
     /// # Errors
     /// In the ticket. None of them means that the password is wrong. *Bad input* for a string that
     /// is damaged or of no known scheme, or a password that its scheme does not allow; *over limit*
     /// for a scheme or a cost that the policy does not allow; *unavailable* if a key or a ROM is
-    /// missing; *overloaded*; *internal*.
+    /// missing; *tampered* for a string that is not the one sealed for the account, at once: log
+    /// it, and let an operator look at the table; *overloaded*; *internal*.
     pub fn verify(
         &self,
         account: impl AsRef<[u8]>,
@@ -355,10 +393,13 @@ impl Passwords {
     /// the password. The result is `None` for a string that needs no wrapping: one of yescrypt or
     /// scrypt, a wrapped one, or that of a locked account without a hash.
     ///
-    /// Store the result only if the old string is still stored.
+    /// Store the result only if the old string is still stored. A sealed string needs its account
+    /// ([`Passwords::for_account`]): its seal is checked, and the result is sealed. One without a
+    /// seal gets none.
     ///
     /// # Errors
-    /// In the ticket: those of [`Passwords::verify`] for the string. A string whose salt contains a
+    /// In the ticket: those of [`Passwords::verify`] for the string, and *bad input* for a sealed
+    /// string without its account. A string whose salt contains a
     /// `}` cannot be wrapped, which is *bad input*.
     pub fn wrap(&self, stored: &str) -> Ticket<Option<String>> {
         let started = self.wrapping(stored);
@@ -366,19 +407,27 @@ impl Passwords {
     }
 
     fn wrapping(&self, stored: &str) -> Result<Ticket<Option<String>>, Error> {
-        let Stored { before, hash, .. } = Stored::parse(stored)?;
+        let (inner, table) = (&self.inner, self.table.clone());
+        table.opened.check_seal(table.account(), stored)?;
+        let Stored { marks, sealed_with, before, hash, .. } = Stored::parse(stored)?;
         let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
-        let (inner, setting) = (&self.inner, Arc::clone(&foreign.setting));
+        let setting = Arc::clone(&foreign.setting);
         inner.prepared.table().policy().admit(hash)?;
         if foreign::setting(&setting.to_string()).is_err() {
             let expected = "one whose setting can be put between braces";
             return Err(Error::malformed("string to be wrapped", expected));
         }
-        let before = before.to_owned();
+        // What has no seal gets none here.
+        let is_sealed = sealed_with.is_some();
+        let (marks, before) = (marks.to_owned(), before.to_owned());
         let hasher = &inner.prepared.opened().over_digests;
         let item = inner.pool.hash_one(hasher, &foreign.digest, self.terms());
         Ok(Ticket::then(item, move |ours| {
-            Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
+            let dressed = |ours: String| {
+                let text = before + &wrapped(&*setting, &ours);
+                table.opened.dressed(table.account().filter(|_| is_sealed), &marks, &text)
+            };
+            Ticket::done(ours.and_then(dressed).map(Some))
         }))
     }
 
@@ -402,11 +451,20 @@ impl Passwords {
         password: &[u8],
         stored: Option<&str>,
     ) -> Result<Ticket<Outcome>, Error> {
+        self.check_seal(account, stored)?;
         match stored {
             None => self.pretend(account, password, Outcome::Mismatch),
             Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
             Some(text) => self.check(account, password, text),
         }
+    }
+
+    /// Refuses a string that is not the one sealed for the account, before anything else of it
+    /// counts, and an account that no string could be sealed for.
+    fn check_seal(&self, account: &[u8], stored: Option<&str>) -> Result<(), Error> {
+        let opened = self.inner.prepared.opened();
+        opened.seals.admit(account)?;
+        stored.map_or(Ok(()), |text| opened.check_seal(Some(account), text))
     }
 
     /// Verifies a password against the string of an account that is not locked.
@@ -421,14 +479,17 @@ impl Passwords {
             return Ok(Ticket::done(Ok(outcome)));
         }
         let stored = Stored::parse(text)?;
-        let (before, hash) = (stored.before, stored.complete()?);
+        let (sealed, kept) = (text.len() - stored.text.len(), stored.before.len());
+        let (sealed_with, hash) = (stored.sealed_with, stored.complete()?);
         self.table().policy().admit(&hash)?;
         let terms = self.terms();
         let matched = Matched {
             inner: Arc::clone(&self.inner),
+            account: account.into(),
             password: copy(password),
             old: text.to_owned(),
-            before: before.len(),
+            kept: sealed..sealed + kept,
+            outdated: self.inner.prepared.opened().reasons(sealed_with, &hash),
             hash: hash.clone(),
             updates: self.updates,
             terms,

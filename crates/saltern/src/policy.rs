@@ -26,6 +26,14 @@
 //! fingerprint = "e4aa7fcb1ea5ee3f"     # `saltern key fingerprint` shows it
 //! active = true                        # encrypts new hashes; at most one
 //!
+//! [seal]                               # strings bound to their accounts
+//! required = true                      # once all of the table is sealed
+//! [[seal.keys]]                        # as [[keys]]; the active one makes new seals
+//! name = "2026-11"
+//! file = "keys/seal-2026-11"
+//! fingerprint = "0c1d2e3f40516273"
+//! active = true
+//!
 //! [[roms]]                             # feature `rom`
 //! image = "site.rom"
 //! hash = "…"                           # 64 digits; `saltern rom info` shows them
@@ -95,7 +103,7 @@ pub use self::file::read_text;
 #[cfg(feature = "file")]
 pub(crate) use self::key_file::content;
 pub use self::key_file::{Secret, fingerprint_path, loose};
-pub(crate) use self::key_file::{key_set, read_key};
+pub(crate) use self::key_file::{key_set, read_key, read_named};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
@@ -144,6 +152,8 @@ pub struct Policy {
     /// names, until all of their strings have been moved to a named key. While no key is active,
     /// new hashes are encrypted with it as well.
     pub assume_unnamed_key: Option<KeySource>,
+    /// Seals, which bind stored strings to their accounts.
+    pub seal: SealPolicy,
     /// The ROMs.
     pub roms: Vec<SiteRom>,
     /// The ROM for `$y$` strings that need one and do not name it. Nothing can check the
@@ -191,15 +201,48 @@ impl Default for Remember {
     }
 }
 
-/// A key for hash encryption.
+/// A key for hash encryption, or for seals.
 #[derive(Clone, Debug)]
 pub struct Key {
     /// Its name. If the name has a fingerprint, the key must match it.
     pub name: KeyId,
     /// Where the key is.
     pub source: KeySource,
-    /// Whether new hashes are encrypted with it.
+    /// Whether new hashes are encrypted with it, or new seals made with it.
     pub active: bool,
+}
+
+/// Seals: tags over the account's id and its stored string, with a key that the database does not
+/// have. A string that was copied from another account, altered or inserted is then
+/// [`Error::Tampered`](crate::Error::Tampered).
+///
+/// ```
+/// use saltern::policy::{Key, KeySource, Secret};
+/// use saltern::{ErrorKind, Passwords, Policy};
+/// let mut policy = Policy::default();
+/// let source = KeySource::Value(Secret::new([7; 32]));
+/// policy.seal.keys.push(Key { name: "2026".parse()?, source, active: true });
+/// policy.seal.required = true;
+/// let passwords = Passwords::new(policy)?;
+/// let stored = passwords.for_account("alice").hash("correct horse").wait()?;
+/// assert!(stored.starts_with("{seal=2026+"));
+/// assert!(passwords.verify("alice", "correct horse", Some(&stored)).wait()?.is_match());
+/// let moved = passwords.verify("root", "correct horse", Some(&stored)).wait().unwrap_err();
+/// assert_eq!(moved.kind(), ErrorKind::Tampered);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct SealPolicy {
+    /// The keys. New strings are sealed with the active one; strings with a seal of another one are
+    /// checked with that one, and outdated. If no key is active, seals are checked, and new strings
+    /// have none.
+    pub keys: Vec<Key>,
+    /// Whether a string without a seal is [`Error::Tampered`](crate::Error::Tampered) as well,
+    /// unless it consists only of the marks of a locked account. Otherwise it is verified as if
+    /// there were no seals, which is for tables that are being moved: until this is set, seals
+    /// protect nothing from someone who can also remove them.
+    pub required: bool,
 }
 
 /// Where a key is.
@@ -273,6 +316,11 @@ impl Policy {
         self.keys.iter().any(|key| key.name.as_str() == name)
     }
 
+    /// Whether one of the keys for seals has this name, whatever its fingerprint.
+    pub(crate) fn has_seal_key(&self, name: &str) -> bool {
+        self.seal.keys.iter().any(|key| key.name.as_str() == name)
+    }
+
     /// Whether one of the ROMs has this id.
     pub(crate) fn has_rom(&self, id: &str) -> bool {
         self.roms.iter().any(|rom| rom.id.to_string() == id)
@@ -290,6 +338,7 @@ impl Default for Policy {
             schemes: vec![Scheme::Yescrypt],
             replace: Replace::default(),
             keys: Vec::new(),
+            seal: SealPolicy::default(),
             assume_unnamed_key: None,
             assume_unnamed_rom: None,
             roms: Vec::new(),

@@ -56,7 +56,7 @@ impl Prepared {
         let decoys = decoys(&mut opened, OpenedPolicy::can_compute)?;
         let remembered = policy.remember.as_ref().map(Remembered::new).transpose()?;
         Ok(Prepared {
-            table: Table { opened: Arc::new(opened) },
+            table: Table::of(opened),
             decoys: Arc::new(decoys),
             remembered: remembered.map(Arc::new),
         })
@@ -89,6 +89,12 @@ impl Prepared {
         Ok(opened.notes)
     }
 
+    /// A handle for the strings of one account: [`Table::for_account`].
+    #[must_use]
+    pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
+        Prepared { table: self.table.for_account(account), decoys: Arc::clone(&self.decoys) }
+    }
+
     /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {
@@ -109,10 +115,12 @@ impl Prepared {
     /// ```
     ///
     /// # Errors
-    /// Those that a login would have ([`Passwords::verify`](crate::Passwords::verify)).
+    /// Those that a login would have ([`Passwords::verify`](crate::Passwords::verify)), and *bad
+    /// input* for a sealed string without its account ([`Prepared::for_account`]).
     pub fn can_verify(&self, stored: &str) -> Result<bool, Error> {
-        let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
         let opened = self.opened();
+        opened.check_seal(self.table.account(), stored)?;
+        let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
         opened.policy.admit(&hash)?;
         opened.can_compute(&hash).map(|()| true)
     }

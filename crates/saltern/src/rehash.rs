@@ -30,6 +30,9 @@ pub struct Reasons {
     /// It is not encrypted with the active key, or is encrypted although no key is active. This can
     /// be changed without the password.
     pub key: bool,
+    /// It is not sealed with the active key, or is sealed although no key is active. This can be
+    /// changed without the password.
+    pub seal: bool,
     /// It does not use the active ROM, or uses a ROM although none is active.
     pub rom: bool,
     /// It wraps a hash of another scheme that is not stronger than a new hash (or
@@ -41,13 +44,13 @@ impl Reasons {
     /// Whether there is any reason to replace the string.
     #[must_use]
     pub const fn any(&self) -> bool {
-        self.key || self.needs_password()
+        self.key || self.seal || self.needs_password()
     }
 
     /// Whether there is a reason that only a login can remove, because that needs the password.
     #[must_use]
     pub const fn needs_password(&self) -> bool {
-        let Reasons { scheme, cost, floor, salt, rom, wrapped, key: _ } = *self;
+        let Reasons { scheme, cost, floor, salt, rom, wrapped, key: _, seal: _ } = *self;
         scheme || cost || floor || salt || rom || wrapped
     }
 
@@ -62,13 +65,14 @@ impl Reasons {
     /// ```
     #[must_use]
     pub fn words(&self) -> Vec<&'static str> {
-        let Reasons { scheme, cost, floor, salt, key, rom, wrapped } = *self;
+        let Reasons { scheme, cost, floor, salt, key, seal, rom, wrapped } = *self;
         let all = [
             (scheme, "scheme"),
             (cost, "cost"),
             (floor, "floor"),
             (salt, "salt"),
             (key, "key"),
+            (seal, "seal"),
             (rom, "rom"),
             (wrapped, "wrapped"),
         ];

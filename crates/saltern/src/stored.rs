@@ -10,12 +10,19 @@ use crate::error::Error;
 use crate::foreign::{self, Foreign, Setting};
 use crate::formats::{self, Kind};
 use crate::scheme::Scheme;
+use crate::seal::Sealed;
 
 /// A stored string.
 #[derive(Clone)]
 pub(crate) struct Stored<'t> {
-    /// The part before the hash, which is always kept: `!` or `*` of a locked account, and
-    /// `{CRYPT}`.
+    /// Marks of a locked account before the seal; empty if there is no seal.
+    pub(crate) marks: &'t str,
+    /// The key of the seal, which is not checked here.
+    pub(crate) sealed_with: Option<KeyId>,
+    /// What the seal covers; without a seal the whole string.
+    pub(crate) text: &'t str,
+    /// The beginning of that text before the hash, which is always kept: `!` or `*` of a locked
+    /// account, and `{CRYPT}`.
     pub(crate) before: &'t str,
     pub(crate) locked: bool,
     /// `None` only for a locked account without a string after its marks.
@@ -35,16 +42,20 @@ impl<'t> Stored<'t> {
     /// Parses a string, or one after the marks of a locked account. Text after such marks that is
     /// not a string (`*LK*`, `!!`, Django's `!` and random characters) is ignored, unless it begins
     /// like a string: a damaged string may need a key, and must not be overlooked.
-    pub(crate) fn parse(text: &'t str) -> Result<Self, Error> {
-        let (before, rest) = formats::split(text);
-        let locked = formats::is_locked(before);
-        match Hash::parse(rest) {
-            Ok(hash) => Ok(Stored { before, locked, hash: Some(hash) }),
+    pub(crate) fn parse(stored: &'t str) -> Result<Self, Error> {
+        let Sealed { marks, seal, text } = Sealed::parse(stored)?;
+        let (mut before, rest) = formats::split(text);
+        let locked = !marks.is_empty() || formats::is_locked(before);
+        let hash = match Hash::parse(rest) {
+            Ok(hash) => Some(hash),
             Err(_) if locked && !rest.starts_with(['$', '{']) => {
-                Ok(Stored { before: text, locked, hash: None })
+                before = text;
+                None
             }
-            Err(error) => Err(error),
-        }
+            Err(error) => return Err(error),
+        };
+        let sealed_with = seal.map(|seal| seal.key);
+        Ok(Stored { marks, sealed_with, text, before, locked, hash })
     }
 }
 

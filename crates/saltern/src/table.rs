@@ -13,6 +13,9 @@
 //!    key.
 //! 4. When [`Table::retire_key`] reports no error, remove the old key from the policy.
 //!
+//! Keys for seals are changed in the same way, with [`Table::seal`] and [`Table::retire_seal_key`];
+//! [`Table::seal`] also seals a table for the first time.
+//!
 //! ROMs retire in the same way ([`Table::retire_rom`]), but only logins move strings from one ROM
 //! to another.
 
@@ -26,12 +29,15 @@ pub use self::bounded::{Lines, Piece};
 pub use self::census::Census;
 pub use self::lines::{Entry, Format, Report, Row, each_line, rows};
 use crate::cost_class::example;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 pub use crate::formats::{Kind, StringFormat, formats, identify};
 use crate::opened::OpenedPolicy;
 use crate::policy::Policy;
 pub use crate::rehash::Reasons;
 use crate::scheme::Scheme;
+use crate::seal::Sealed;
+use crate::seal_keys::NO_ACCOUNT;
+pub use crate::seal_keys::account_digest;
 use crate::stored::{Hash, Stored, locked};
 
 /// A policy, for work on stored strings that needs no password and computes no hash. It starts no
@@ -48,6 +54,7 @@ use crate::stored::{Hash, Stored, locked};
 #[derive(Clone)]
 pub struct Table {
     pub(crate) opened: Arc<OpenedPolicy>,
+    account: Option<Arc<[u8]>>,
 }
 
 impl Table {
@@ -57,7 +64,67 @@ impl Table {
     /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key or a ROM
     /// is missing or is the wrong one.
     pub fn open(policy: &Policy) -> Result<Self, Error> {
-        OpenedPolicy::open(policy).map(|opened| Table { opened: Arc::new(opened) })
+        OpenedPolicy::open(policy).map(Self::of)
+    }
+
+    pub(crate) fn of(opened: OpenedPolicy) -> Self {
+        Table { opened: Arc::new(opened), account: None }
+    }
+
+    /// A handle for the strings of one account, given by an id that never changes, for which they
+    /// are sealed: see [`SealPolicy`](crate::policy::SealPolicy).
+    #[must_use]
+    pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
+        Table { account: Some(account.as_ref().into()), ..self.clone() }
+    }
+
+    pub(crate) fn account(&self) -> Option<&[u8]> {
+        self.account.as_deref()
+    }
+
+    /// The same string, sealed with the active key for this account ([`Table::for_account`]), or
+    /// without a seal if no key is active. `None` if nothing changes: it already is, or it has only
+    /// the marks of a locked account. Strings of every scheme can be sealed, also those that the
+    /// policy does not verify.
+    ///
+    /// A string whose seal is wrong is never sealed anew, and neither is one without a seal once
+    /// the policy requires seals.
+    ///
+    /// ```
+    /// use saltern::{Policy, policy::{Key, KeySource, Secret}, table::Table};
+    /// let mut policy = Policy::default();
+    /// let source = KeySource::Value(Secret::new([7; 32]));
+    /// policy.seal.keys.push(Key { name: "2026".parse()?, source, active: true });
+    /// let table = Table::open(&policy)?;
+    /// let plain = "$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    /// let sealed = table.for_account("alice").seal(plain)?.unwrap();
+    /// assert!(sealed.starts_with("{seal=2026+") && sealed.ends_with(plain));
+    /// assert_eq!(table.for_account("alice").seal(&sealed)?, None);
+    /// assert!(table.for_account("bob").seal(&sealed).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// *Tampered*, as above; *bad input* for text that is not a stored string, for a handle without
+    /// an account, and for an id that does not have 1 to 4096 bytes; *unavailable* if the policy
+    /// lacks the key of the seal, or has no keys for seals at all.
+    pub fn seal(&self, stored: &str) -> Result<Option<String>, Error> {
+        let (opened, account) = (&self.opened, self.account().ok_or(NO_ACCOUNT)?);
+        if opened.seals.is_empty() {
+            return Err(Error::unavailable("a seal key", "the policy has no [[seal.keys]]"));
+        }
+        opened.seals.admit(account)?;
+        opened.check_seal(self.account(), stored)?;
+        match Stored::parse(stored) {
+            Ok(stored) if stored.hash.is_none() => return Ok(None),
+            Ok(_) | Err(Error::NoVerifier { .. } | Error::NotAccepted { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let Sealed { marks, seal, text } = Sealed::parse(stored)?;
+        if seal.map(|seal| seal.key) == opened.seals.active() {
+            return Ok(None);
+        }
+        opened.dressed(self.account(), marks, text).map(Some)
     }
 
     /// The policy.
@@ -81,13 +148,13 @@ impl Table {
     /// # Errors
     /// *Bad input* for text that is not a stored string.
     pub fn needs_rehash(&self, stored: &str) -> Result<Reasons, Error> {
-        let hash = Stored::parse(stored)?.hash;
+        let stored = Stored::parse(stored)?;
         let reasons = |hash: &Hash| {
-            let mut reasons = self.opened.target.reasons(hash);
+            let mut reasons = self.opened.reasons(&stored, hash);
             reasons.scheme |= !self.policy().schemes.contains(&hash.scheme());
             reasons
         };
-        Ok(hash.as_ref().map(reasons).unwrap_or_default())
+        Ok(stored.hash.as_ref().map(reasons).unwrap_or_default())
     }
 
     /// The same hash encrypted with the active key, or not encrypted if no key is active. `None` if
@@ -95,6 +162,9 @@ impl Table {
     /// same, and the marks of locked accounts are kept. If the policy has
     /// [`Policy::assume_unnamed_key`] and no active key, nothing changes either: a string without a
     /// key name would be taken to be encrypted.
+    ///
+    /// A sealed string needs its account ([`Table::for_account`]): its seal is checked, and the
+    /// result is sealed. One without a seal gets none: see [`Table::seal`].
     ///
     /// ```
     /// use saltern::{Policy, policy::{Key, KeySource, Secret}, table::Table};
@@ -111,20 +181,43 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// *Bad input* for text that is not a stored string; *unavailable* if the string names a key
-    /// that the policy does not have.
+    /// *Bad input* for text that is not a stored string, and for a sealed one without its account;
+    /// *unavailable* if the string names a key that the policy does not have; *tampered*.
     pub fn rekey(&self, stored: &str) -> Result<Option<String>, Error> {
-        let Stored { before, hash, .. } = Stored::parse(stored)?;
+        self.opened.check_seal(self.account(), stored)?;
+        let Stored { marks, sealed_with, before, hash, .. } = Stored::parse(stored)?;
         let rekeyed = hash.map(|hash| self.opened.rekeyed(&hash)).transpose()?.flatten();
-        Ok(rekeyed.map(|rekeyed| before.to_owned() + &rekeyed))
+        // What has no seal gets none here.
+        let account = sealed_with.and(self.account());
+        let dressed =
+            |ours: String| self.opened.dressed(account, marks, &(before.to_owned() + &ours));
+        rekeyed.map(dressed).transpose()
     }
 
-    /// Counts a string in a census.
+    /// Counts a string in a census. If the policy has keys for seals, and the account is known
+    /// ([`Table::for_account`]), its seal is checked.
     ///
     /// # Errors
     /// *Bad input* for text that is not a stored string, which is counted in [`Census::bad`]. One
-    /// of a scheme that is known only by name is counted in [`Census::unsupported`].
+    /// of a scheme that is known only by name is counted in [`Census::unsupported`]. *Tampered* for
+    /// a string that is not the one sealed for the account, which is counted in
+    /// [`Census::tampered`]; *unavailable* for one with a seal of a key that the policy does not
+    /// have, in [`Census::unknown_seals`]: report the accounts of these.
     pub fn count(&self, stored: &str, census: &mut Census) -> Result<(), Error> {
+        if !self.opened.seals.is_empty() {
+            match self.opened.check_seal(self.account(), stored) {
+                Err(error @ (Error::Tampered { .. } | Error::Unavailable { .. })) => {
+                    census.add_unsound(error.kind() == ErrorKind::Tampered, locked(stored));
+                    return Err(error);
+                }
+                // Without its account a seal is only counted.
+                Err(error) if self.account.is_some() => {
+                    census.add_bad();
+                    return Err(error);
+                }
+                _ => {}
+            }
+        }
         match Stored::parse(stored) {
             Ok(stored) => {
                 let policy = self.policy();
@@ -135,6 +228,8 @@ impl Table {
             }
             Err(Error::NoVerifier { name, .. }) => {
                 census.add_unsupported(name, locked(stored));
+                let seal = Sealed::parse(stored)?.seal;
+                census.add_seal(seal.map(|seal| seal.key), &self.opened);
                 Ok(())
             }
             Err(error) => {
@@ -165,6 +260,20 @@ impl Table {
         let active = self.opened.target.key.is_some_and(|key| key.as_str() == name);
         let used = census.keys.get(name).copied().unwrap_or(0);
         retire(what, active, [used, self.decoys(needs)], census)
+    }
+
+    /// [`Table::retire_key`] for a key for seals.
+    ///
+    /// # Errors
+    /// [`Error::InUse`], with what still needs it; [`Error::Unavailable`] if the policy has no key
+    /// for seals of this name.
+    pub fn retire_seal_key(&self, name: &str, census: &Census) -> Result<(), Error> {
+        let what = format!("the seal key {name}");
+        if self.policy().seal.keys.iter().all(|key| key.name.as_str() != name) {
+            return Err(Error::unavailable(what, "the policy has no seal key of this name"));
+        }
+        let active = self.opened.seals.active().is_some_and(|key| key.as_str() == name);
+        retire(what, active, [census.seals.get(name).copied().unwrap_or(0), 0], census)
     }
 
     /// [`Table::retire_key`] for a ROM, given by its id. Strings and decoys that need a ROM and
@@ -226,12 +335,15 @@ fn retire(
     [used, decoys]: [u64; 2],
     census: &Census,
 ) -> Result<(), Error> {
+    let unsound = census.tampered + census.unknown_seals;
     let why = if active {
         "new hashes are made with it".to_owned()
     } else if used > 0 {
         format!("{used} stored strings need it")
     } else if census.bad > 0 {
         format!("{} stored strings could not be read, and may need it", census.bad)
+    } else if unsound > 0 {
+        format!("{unsound} stored strings are not those that were sealed: look at them first")
     } else if decoys > 0 {
         format!("{decoys} of [[decoy.costs]] need it: replace them with those from a new census")
     } else {

@@ -18,6 +18,7 @@ mod site {
     mod remembered;
     #[cfg(feature = "rom")]
     mod roms;
+    mod seals;
     mod shared;
     mod tables;
 }

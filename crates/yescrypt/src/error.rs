@@ -103,6 +103,9 @@ pub enum ErrorKind {
     /// A ROM or a key is missing. The password was not checked; once it is available, the same call
     /// succeeds.
     Unavailable,
+    /// A stored string is not the one that was sealed for its account (only the crate `saltern`
+    /// knows seals). The password was not checked; an operator has to look at the table.
+    Tampered,
     /// Overload, or cancelled: the same call may succeed later.
     Overloaded,
     /// Neither the input nor the load is at fault: memory, threads or randomness were not

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use saltern::Policy;
-use saltern::table::{Census, Table};
+use saltern::table::{Census, Entry, Table};
+use saltern::{Error, Policy};
 use serde::Serialize;
 
 use crate::number::number;
@@ -32,9 +32,15 @@ name (`unsupported`). They are left out of --decoy. Strings counted as
 `kept` are of other schemes and stronger than new hashes: a login keeps
 them, unless the policy says replace = \"others\".
 
-With --retire-key or --retire-rom the last line says whether the key or
-the ROM can be removed from the policy, that is, whether every string
-could be read and none needs it. The input must be the whole table.
+With a policy that has [[seal.keys]], seals are checked, for the id in
+the first field, or where --id-field or --id-key say. Strings that were
+exchanged, altered or inserted are `tampered`; each is listed with its
+line and id at the end, with --json in `unsound`.
+
+With --retire-key, --retire-seal-key or --retire-rom the last line says
+whether the key or the ROM can be removed from the policy, that is,
+whether every string could be read and none needs it. The input must be
+the whole table.
 
 Exit status: 0 counted; 1 the key or ROM to be retired is still needed;
 2 an error, or bad lines, which are reported."
@@ -66,6 +72,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "decoy"])]
     retire_key: Option<String>,
 
+    /// Report whether the key for seals of this name can be removed from the policy
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "decoy"])]
+    retire_seal_key: Option<String>,
+
     /// Report whether the ROM of this id can be removed from the policy
     #[arg(long, value_name = "ID", conflicts_with_all = ["json", "decoy"])]
     retire_rom: Option<String>,
@@ -80,6 +90,25 @@ struct Record<'a> {
     #[serde(flatten)]
     census: &'a Census,
     without_string: u64,
+    /// The strings that are tampered, or sealed with an unknown key; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unsound: Vec<Unsound>,
+}
+
+/// A string that is not the one sealed for its account, or of which nobody knows it.
+#[derive(Serialize)]
+struct Unsound {
+    line: u64,
+    /// The id of the account.
+    id: Option<String>,
+    why: String,
+}
+
+impl Unsound {
+    fn of(entry: &Entry<'_>, error: &Error) -> Self {
+        let id = entry.account.map(|id| String::from_utf8_lossy(id).into_owned());
+        Unsound { line: entry.number, id, why: error.to_string() }
+    }
 }
 
 /// Run the subcommand.
@@ -87,12 +116,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let table = policy::table(&args.policy.read()?)?;
     args.check_names(table.policy())?;
     let mut census = Census::default();
-    let report = args.lines.look(|entry| table.count(entry.stored, &mut census).map(Ok))?;
+    let mut unsound = Vec::new();
+    let report = args.lines.look(|entry| {
+        let of_account = table::of(&table, entry);
+        of_account.count(entry.stored, &mut census).map(Ok).inspect_err(|error| {
+            if matches!(error, Error::Tampered { .. } | Error::Unavailable { .. }) {
+                unsound.push(Unsound::of(entry, error));
+            }
+        })
+    })?;
     // Lines in which no string was found are bad as well.
-    census.bad = report.bad;
+    census.bad = report.bad - unsound.len() as u64;
     let mut output = Output::new();
     if args.json {
-        output.json(&Record { census: &census, without_string: report.others })?;
+        output.json(&Record { census: &census, without_string: report.others, unsound })?;
     } else if args.decoy {
         for cost in census.costs(args.most) {
             output.bytes(cost.to_toml().as_bytes())?;
@@ -103,11 +140,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     } else {
         args.show(&census, report.others, table.policy(), &mut output)?;
+        for Unsound { line, id, why } in &unsound {
+            let id = id.as_deref().unwrap_or("of an unknown account").escape_debug();
+            output.line(format!("line {line}, {id}: {why}"))?;
+        }
     }
     let needed = args.retire(&table, &census, &mut output)?;
     output.flush()?;
     if census.bad > 0 {
         tell(format_args!("{} of {} lines are bad", census.bad, report.lines));
+    }
+    if report.bad > 0 {
         return Ok(ExitCode::from(2));
     }
     if table::is_without_strings(&report) {
@@ -134,6 +177,13 @@ impl Args {
         output.line(format!("kept         {}, stronger than new hashes", census.kept))?;
         output.line(format!("below floor  {below_floor}"))?;
         output.line(format!("wrapped      {}", census.wrapped))?;
+        if !policy.seal.keys.is_empty() || census.sealed > 0 {
+            let Census { sealed, unsealed, tampered, unknown_seals, needs_seal, .. } = census;
+            output.line(format!("sealed       {sealed}, and {unsealed} are not"))?;
+            output.line(format!("to be sealed {needs_seal}, by `saltern seal`"))?;
+            output.line(format!("tampered     {tampered}"))?;
+            output.line(format!("unknown seal {unknown_seals}, of keys that the policy lacks"))?;
+        }
         let scheme = |scheme: &saltern::policy::Scheme| {
             let accepted = policy.schemes.contains(scheme);
             let fast = if scheme.is_fast() { ", a fast digest: wrap it" } else { "" };
@@ -144,8 +194,14 @@ impl Args {
         let unsupported = census.unsupported.iter();
         list("unsupported", unsupported.map(|(name, count)| (name, *count)), output)?;
         list("keys", census.keys.iter().map(|(key, count)| (key, *count)), output)?;
+        list("seal keys", census.seals.iter().map(|(key, count)| (key, *count)), output)?;
         list("ROMs", census.roms.iter().map(|(rom, count)| (rom, *count)), output)?;
-        for (what, others) in [("keys", census.other_keys), ("ROMs", census.other_roms)] {
+        let others = [
+            ("keys", census.other_keys),
+            ("seal keys", census.other_seals),
+            ("ROMs", census.other_roms),
+        ];
+        for (what, others) in others {
             if others > 0 {
                 output.line(format!(
                     "{others:>12}  of other {what}, which the policy does not have"
@@ -166,10 +222,13 @@ impl Args {
     /// ROM.
     fn check_names(&self, policy: &Policy) -> anyhow::Result<()> {
         let keys: Vec<_> = policy.keys.iter().map(|key| key.name.as_str().to_owned()).collect();
+        let seals = policy.seal.keys.iter().map(|key| key.name.as_str().to_owned()).collect();
         let roms: Vec<_> = policy.roms.iter().map(|rom| rom.id.to_string()).collect();
-        for (what, wanted, has) in
-            [("key", &self.retire_key, keys), ("ROM", &self.retire_rom, roms)]
-        {
+        for (what, wanted, has) in [
+            ("key", &self.retire_key, keys),
+            ("seal key", &self.retire_seal_key, seals),
+            ("ROM", &self.retire_rom, roms),
+        ] {
             let Some(name) = wanted.as_ref().filter(|name| !has.contains(name)) else { continue };
             let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
             bail!("the policy has no {what} {name}: it has {has}");
@@ -180,13 +239,16 @@ impl Args {
     /// Reports whether the key or ROM to retire is still needed.
     fn retire(&self, table: &Table, census: &Census, output: &mut Output) -> anyhow::Result<bool> {
         let mut needed = false;
-        if (self.retire_key.is_some() || self.retire_rom.is_some()) && census.accounts == 0 {
+        let retired = [&self.retire_key, &self.retire_seal_key, &self.retire_rom];
+        if retired.iter().any(|name| name.is_some()) && census.accounts == 0 {
             output.flush()?;
             bail!("no stored string was counted, so it is unknown what can be retired");
         }
         let key = self.retire_key.as_ref().map(|key| ("key", key, table.retire_key(key, census)));
         let rom = self.retire_rom.as_ref().map(|rom| ("ROM", rom, table.retire_rom(rom, census)));
-        for (what, name, result) in [key, rom].into_iter().flatten() {
+        let seal = self.retire_seal_key.as_ref();
+        let seal = seal.map(|key| ("seal key", key, table.retire_seal_key(key, census)));
+        for (what, name, result) in [key, seal, rom].into_iter().flatten() {
             needed |= result.is_err();
             output.line(match result {
                 Ok(()) => format!("the {what} {name} can be retired"),

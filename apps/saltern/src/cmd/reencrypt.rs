@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::ArgGroup;
-use saltern::table::{Table, scheme};
+use saltern::table::{Entry, Table, scheme};
 use saltern::{Error, Policy};
 use saltern_yescrypt::keys::KeyId;
 
@@ -35,7 +35,8 @@ to be unencrypted.
 With a policy, strings get its active key, or none if no key is active.
 Strings of other schemes that the policy accepts cannot be encrypted and
 are passed on unchanged. When `saltern census --retire-key` says so, the
-old key can be removed from the policy.
+old key can be removed from the policy. Sealed strings stay sealed: they
+need the id of their account (--id-field, --id-key).
 
 With --assume-unnamed-key a wrong key, or a string that is not encrypted,
 cannot be detected, and no password will match afterwards. Keep the old
@@ -85,7 +86,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         error => error.to_string(),
     };
-    let report = args.lines.rewrite(|entry| rekey(&table, entry.stored).into(), words)?;
+    let rekey = |entry: &Entry<'_>| rekey(&table::of(&table, entry), entry.stored).into();
+    let report = args.lines.rewrite(rekey, words)?;
     Ok(table::end(&report, "re-encrypted", "already done"))
 }
 

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use saltern::table::Entry;
+
 use crate::policy;
 use crate::site::{Origin, Site};
 use crate::table::{self, LineArgs, lines_help};
@@ -25,7 +27,8 @@ The policy says which schemes are accepted, what they may cost, and what
 the hash around them costs. Strings of yescrypt and scrypt, and those
 that are wrapped already, are passed on unchanged, so that an interrupted
 run can be repeated. Replace a string in the table only if the old one is
-still there: the user may have logged in meanwhile.
+still there: the user may have logged in meanwhile. Sealed strings stay
+sealed: they need the id of their account (--id-field, --id-key).
 
 Exit status: 0 every string is yescrypt or scrypt now, or wrapped; 2 an
 error, or bad lines, or strings of a scheme or a cost that the policy
@@ -54,6 +57,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let site = Site::many(policy::read(&args.policy)?, Origin::File, None, WAITING)?;
     let passwords = site.passwords()?;
-    let report = args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
+    let wrap = |entry: &Entry<'_>| match entry.account {
+        Some(account) => passwords.for_account(account).wrap(entry.stored),
+        None => passwords.wrap(entry.stored),
+    };
+    let report = args.lines.rewrite(wrap, ToString::to_string)?;
     Ok(table::end(&report, "wrapped", "not in need of wrapping"))
 }

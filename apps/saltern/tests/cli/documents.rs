@@ -44,7 +44,7 @@ fn the_page_on_old_tables_is_true() {
         match language {
             "text" => fs::write(in_folder("users.txt"), text).unwrap(),
             "toml" => {
-                let samples = ["0011223344556677", "8899aabbccddeeff"];
+                let samples = ["0011223344556677", "8899aabbccddeeff", "0123456789abcdef"];
                 let text = samples
                     .iter()
                     .zip(&fingerprints)
@@ -74,7 +74,7 @@ fn the_page_on_old_tables_is_true() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!((commands, fingerprints.len()), (19, 2));
+    assert_eq!((commands, fingerprints.len()), (19, 3));
 }
 
 /// docs/strings.md names the beginning of every form that is recognised.

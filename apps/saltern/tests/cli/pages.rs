@@ -2,7 +2,7 @@
 
 use crate::program::{run, seen, stdout};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "hash",
     "verify",
     "inspect",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 14] = [
     "census",
     "needs-rehash",
     "wrap",
+    "seal",
     "rom",
     "sum",
     "tune",

@@ -95,9 +95,11 @@ class Client:
         self._patience, self._throttle = patience, _Throttle()
         self._local = threading.local()
 
-    def hash(self, password: Password, *, timeout_ms: Optional[int] = None) -> str:
-        """Hashes a new password into a string to store."""
-        return self._ask("/v1/hash", _password(password), timeout_ms)["hash"]
+    def hash(
+        self, password: Password, *, account: Optional[str] = None, timeout_ms: Optional[int] = None
+    ) -> str:
+        """Hashes a new password into a string to store, sealed for the account where the policy seals strings."""
+        return self._ask("/v1/hash", {"account": account, **_password(password)}, timeout_ms)["hash"]
 
     def verify(
         self, account: str, password: Password, stored: Optional[str], *, timeout_ms: Optional[int] = None
@@ -111,9 +113,13 @@ class Client:
         """Why a stored string is outdated; nothing if it is not."""
         return tuple(self._ask("/v1/needs-rehash", {"hash": stored}).get("outdated", ()))
 
-    def rekey(self, stored: str) -> Optional[str]:
-        """The same hash under the active key, if that changes anything."""
-        return self._ask("/v1/rekey", {"hash": stored}).get("hash")
+    def rekey(self, stored: str, *, account: Optional[str] = None) -> Optional[str]:
+        """The same hash under the active key, if that changes anything; sealed strings need their account."""
+        return self._ask("/v1/rekey", {"account": account, "hash": stored}).get("hash")
+
+    def seal(self, account: str, stored: str) -> Optional[str]:
+        """The string sealed for its account, if that changes anything."""
+        return self._ask("/v1/seal", {"account": account, "hash": stored}).get("hash")
 
     def close(self) -> None:
         """Ends the connection of this thread."""

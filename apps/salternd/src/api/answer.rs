@@ -90,6 +90,38 @@ answer! {
 }
 
 protocol_enum! {
+    /// Whether a string has changed.
+    enum Sealing {
+        /// It is sealed as wanted already, or has only the marks of a locked account.
+        Unchanged = "unchanged",
+        /// It is now sealed with the active key, or without a seal if none is active.
+        Sealed = "sealed",
+    }
+}
+
+answer! {
+    /// A stored string was sealed for its account.
+    struct Sealed {
+        /// The outcome.
+        outcome: Sealing,
+        /// If it has changed: the string to store if the one that was sent is still there.
+        hash: Option<String>,
+    }
+}
+
+answer! {
+    /// A string in a table that is not the one sealed for its account, or of which nobody knows it.
+    struct Unsound {
+        /// The line, counted from 1.
+        line: u64,
+        /// The id of the account, as it was sent.
+        account: Option<String>,
+        /// What is wrong.
+        why: String,
+    }
+}
+
+protocol_enum! {
     /// Outcome for a table.
     enum Counting {
         /// It was counted.
@@ -126,6 +158,25 @@ answer! {
         below_floor: u64,
         /// Wrapped strings.
         wrapped: u64,
+        /// Sealed strings; if the policy has keys for seals, those with the right seal, and those
+        /// that were sent without their account.
+        sealed: u64,
+        /// Strings with a hash and without a seal.
+        unsealed: u64,
+        /// Strings that are not the ones sealed for their accounts. Beside this they are counted
+        /// only as accounts.
+        tampered: u64,
+        /// Strings with the seal of a key that the policy lacks. Beside this they are counted only
+        /// as accounts.
+        unknown_seals: u64,
+        /// Strings that sealing would change.
+        needs_seal: u64,
+        /// The first 1000 strings that are tampered or have an unknown seal.
+        unsound(default): Vec<Unsound>,
+        /// Sealed strings by the name of the key.
+        seals: BTreeMap<String, u64>,
+        /// Strings sealed with further keys that the policy does not have, after the first 10 000.
+        other_seals: u64,
         /// Strings by scheme.
         schemes: BTreeMap<String, u64>,
         /// Strings by cost, in the form of `decoy.costs` in a policy.
@@ -166,4 +217,4 @@ macro_rules! never_left_out {
     ($($name:ty),*) => { $(impl SkipField for $name {})* };
 }
 
-never_left_out!(Hashing, Verdict, Freshness, Rekeying, Counting, Completion);
+never_left_out!(Hashing, Verdict, Freshness, Rekeying, Sealing, Counting, Completion);

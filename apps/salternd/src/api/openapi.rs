@@ -78,6 +78,7 @@ fn shapes(op: Op) -> (Option<(&'static str, &'static str)>, (&'static str, &'sta
         Op::Verify => (Some((JSON, "VerifyRequest")), (JSON, "Verified")),
         Op::NeedsRehash => (Some((JSON, "StoredRequest")), (JSON, "Checked")),
         Op::Rekey => (Some((JSON, "StoredRequest")), (JSON, "Rekeyed")),
+        Op::Seal => (Some((JSON, "StoredRequest")), (JSON, "Sealed")),
         Op::Census => (Some((LINES, "StoredRequest")), (JSON, "Counted")),
         Op::Batch => (Some((LINES, "BatchLine")), (LINES, "Line")),
         Op::ForwardAuth | Op::Health | Op::Ready | Op::Metrics => (None, ("text/plain", "")),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::protocol::protocol_enum;
 
 protocol_enum! {
-    /// The five kinds of problems.
+    /// The six kinds of problems.
     enum Kind {
         /// The request, the string or the password cannot be used: it will not succeed as it is.
         BadInput = "bad-input",
@@ -15,6 +15,9 @@ protocol_enum! {
         OverLimit = "over-limit",
         /// A key or a ROM is not available.
         Unavailable = "unavailable",
+        /// A stored string is not the one that was sealed for its account: somebody has to look at
+        /// the table.
+        Tampered = "tampered",
         /// There is too much to do: later, the same request may succeed.
         Overloaded = "overloaded",
         /// Something is wrong with the service itself.
@@ -81,6 +84,7 @@ reasons! {
     MediaType = ("media-type", 415, BadInput, "This needs another content type"),
     BadInput = ("bad-input", 422, BadInput, "The string or the password cannot be used"),
     OverLimit = ("over-limit", 422, OverLimit, "The policy does not allow this"),
+    Tampered = ("tampered", 422, Tampered, "The string is not the one sealed for this account"),
     AccountRate = ("account-rate", 429, Overloaded, "Too many logins to this account"),
     ClientConnections = ("client-connections", 503, Overloaded, "Too many connections from this client"),
     ClientRate = ("client-rate", 429, Overloaded, "Too many requests from this client"),
@@ -95,7 +99,7 @@ reasons! {
 
 /// Why a request failed. A wrong password is not one of these reasons.
 ///
-/// A problem has one of five kinds, which is its outcome, and a more specific reason. Its text
+/// A problem has one of six kinds, which is its outcome, and a more specific reason. Its text
 /// contains names, numbers and places, never passwords, salts, keys or hashes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

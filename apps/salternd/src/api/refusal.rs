@@ -66,6 +66,7 @@ impl From<ErrorKind> for Kind {
             ErrorKind::BadInput => Kind::BadInput,
             ErrorKind::OverLimit => Kind::OverLimit,
             ErrorKind::Unavailable => Kind::Unavailable,
+            ErrorKind::Tampered => Kind::Tampered,
             ErrorKind::Overloaded => Kind::Overloaded,
             ErrorKind::Internal => Kind::Internal,
         }
@@ -78,6 +79,7 @@ impl From<Error> for Problem {
             (ErrorKind::BadInput, _) => Reason::BadInput,
             (ErrorKind::OverLimit, _) => Reason::OverLimit,
             (ErrorKind::Unavailable, _) => Reason::Unavailable,
+            (ErrorKind::Tampered, _) => Reason::Tampered,
             (ErrorKind::Overloaded, Error::Pool(PoolError::TooLate { .. })) => Reason::TooLate,
             (ErrorKind::Overloaded, Error::Pool(PoolError::Expired)) => Reason::Expired,
             (ErrorKind::Overloaded, Error::Pool(PoolError::Cancelled)) => Reason::Ending,
@@ -110,7 +112,7 @@ impl Schema for Problem {
                 field("title", "What the reason means.", text(), false),
                 field("status", "The status of the answer.", integer(), false),
                 field("detail", "What happened, for people.", text(), false),
-                field("outcome", "Which of the five kinds of error it is.", Kind::schema(), false),
+                field("outcome", "Which of the six kinds of error it is.", Kind::schema(), false),
                 field("retry_after_ms", "Milliseconds until a retry may succeed.", integer(), true),
             ],
         )

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::answer::{
     Checked, Completed, Completion, Counted, Counting, Freshness, Hashed, Hashing,
 };
-use super::answer::{Rekeyed, Rekeying, Verdict, Verified};
+use super::answer::{Rekeyed, Rekeying, Sealed, Sealing, Unsound, Verdict, Verified};
 use super::problem::Problem;
 use super::schema::Schema;
 
@@ -24,6 +24,8 @@ pub enum Answer {
     Checked(Checked),
     /// The answer for re-encrypting a stored string.
     Rekeyed(Rekeyed),
+    /// The answer for sealing a stored string.
+    Sealed(Sealed),
     /// The answer for a table.
     Counted(Box<Counted>),
 }
@@ -54,7 +56,12 @@ impl Answer {
         Answer::Rekeyed(Rekeyed { outcome, hash })
     }
 
-    pub(crate) fn counted(census: saltern::table::Census) -> Self {
+    pub(crate) fn sealed(hash: Option<String>) -> Self {
+        let outcome = if hash.is_some() { Sealing::Sealed } else { Sealing::Unchanged };
+        Answer::Sealed(Sealed { outcome, hash })
+    }
+
+    pub(crate) fn counted(census: saltern::table::Census, unsound: Vec<Unsound>) -> Self {
         let schemes = census.schemes.iter().map(|(name, count)| (name.to_string(), *count));
         Answer::Counted(Box::new(Counted {
             outcome: Counting::Counted,
@@ -70,6 +77,14 @@ impl Answer {
             kept: census.kept,
             below_floor: census.below_floor,
             wrapped: census.wrapped,
+            sealed: census.sealed,
+            unsealed: census.unsealed,
+            tampered: census.tampered,
+            unknown_seals: census.unknown_seals,
+            needs_seal: census.needs_seal,
+            unsound,
+            seals: census.seals,
+            other_seals: census.other_seals,
             schemes: schemes.collect(),
             costs: census.costs,
             other_costs: census.other_costs,
@@ -88,6 +103,7 @@ impl Answer {
             Answer::Verified(verified) => verified.outcome.word(),
             Answer::Checked(checked) => checked.outcome.word(),
             Answer::Rekeyed(rekeyed) => rekeyed.outcome.word(),
+            Answer::Sealed(sealed) => sealed.outcome.word(),
             Answer::Counted(counted) => counted.outcome.word(),
         }
     }
@@ -132,7 +148,7 @@ impl<'a> Line<'a> {
             },
             "required": ["line"],
         });
-        let either = ["Hashed", "Verified", "Checked", "Rekeyed", "Problem"];
+        let either = ["Hashed", "Verified", "Checked", "Rekeyed", "Sealed", "Problem"];
         let either = either.map(|name| {
             json!({ "type": "object", "description": format!("With the fields of {name}.") })
         });
@@ -148,6 +164,7 @@ pub(crate) fn schemas() -> Vec<(&'static str, Value)> {
         ("Verified", Verified::schema()),
         ("Checked", Checked::schema()),
         ("Rekeyed", Rekeyed::schema()),
+        ("Sealed", Sealed::schema()),
         ("Counted", Counted::schema()),
         ("Line", Line::schema()),
         ("Completed", Completed::schema()),

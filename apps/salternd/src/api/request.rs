@@ -12,6 +12,9 @@ use super::schema::Schema;
 request! {
     /// A new password.
     struct Hash {
+        /// The id of the account, for which the string is sealed if the policy has an active key
+        /// for seals. Where seals are required, it must not be missing.
+        account: Option<Zeroizing<String>>,
         /// The password, not empty.
         password: Option<Zeroizing<String>>,
         /// The password, if it is not Unicode, in hexadecimal digits, instead of `password`.
@@ -28,7 +31,8 @@ request! {
         /// The id of the account, or its name exactly as in the table, not as it was typed: for
         /// rate limits, `Alice` and `alice` are two accounts. It is not part of any hash; if there
         /// is no such account, it decides what the login costs. Where logins are limited per
-        /// account, it must not be missing, null or empty.
+        /// account, or strings are sealed, it must not be missing, null or empty; sealed strings
+        /// need the id that they were sealed for.
         account: Option<Zeroizing<String>>,
         /// The password that was typed in.
         password: Option<Zeroizing<String>>,
@@ -48,6 +52,8 @@ request! {
 request! {
     /// A stored string.
     struct Stored {
+        /// The id of the account, with which the seal of a string is checked and made.
+        account: Option<Zeroizing<String>>,
         /// The stored string.
         hash: Zeroizing<String>,
     }
@@ -69,6 +75,7 @@ pub(crate) enum Asked {
     Verify(Verify),
     NeedsRehash(Stored),
     Rekey(Stored),
+    Seal(Stored),
 }
 
 impl<'a> BatchLine<'a> {
@@ -92,8 +99,9 @@ impl<'a> BatchLine<'a> {
             "verify" => Asked::Verify(Verify::take(fields)?),
             "needs-rehash" => Asked::NeedsRehash(Stored::take(fields)?),
             "rekey" => Asked::Rekey(Stored::take(fields)?),
+            "seal" => Asked::Seal(Stored::take(fields)?),
             _ => {
-                let allowed = "`op` must be `hash`, `verify`, `needs-rehash` or `rekey`";
+                let allowed = "`op` must be `hash`, `verify`, `needs-rehash`, `rekey` or `seal`";
                 return Err(Problem::malformed(allowed));
             }
         })
@@ -115,6 +123,7 @@ impl<'a> BatchLine<'a> {
             line("verify", Verify::schema()),
             line("needs-rehash", Stored::schema()),
             line("rekey", Stored::schema()),
+            line("seal", Stored::schema()),
         ] })
     }
 }
@@ -129,7 +138,7 @@ mod tests {
         let line = BatchLine::parse(line).unwrap();
         assert_eq!(line.id.map(RawValue::get), Some("7"));
         let Err(problem) = line.asked() else { panic!("it was taken") };
-        let said = "unknown field: expected a JSON object of id, op, hash";
+        let said = "unknown field: expected a JSON object of id, op, account, hash";
         assert_eq!((problem.reason, &*problem.detail), (Reason::Malformed, said));
     }
 

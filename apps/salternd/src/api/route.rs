@@ -9,7 +9,7 @@ protocol_enum! {
         Verify = "verify",
         /// Hash new passwords.
         Hash = "hash",
-        /// Count stored strings and move them to another key.
+        /// Count stored strings, seal them, and move them to another key.
         Rekey = "rekey",
         /// See how the service does.
         Admin = "admin",
@@ -28,6 +28,8 @@ pub enum Op {
     NeedsRehash,
     /// Move a string to the active key.
     Rekey,
+    /// Seal a string for its account.
+    Seal,
     /// Count a table.
     Census,
     /// Many at once.
@@ -89,6 +91,13 @@ pub const ROUTES: [Route; OPS] = [
         "/v1/rekey",
         &[Right::Rekey],
         "Re-encrypt a stored string with the active key, without the password",
+    ),
+    post(
+        Op::Seal,
+        "seal",
+        "/v1/seal",
+        &[Right::Rekey],
+        "Seal a stored string for its account with the active key for seals, without the password",
     ),
     post(
         Op::Census,

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 
-use super::single::{Login, hash, needs_rehash, rekey, verify};
+use super::single::{Login, hash, needs_rehash, rekey, seal, verify};
 use super::{Call, LINE, Lines, Numbered, RequestContext, Room};
 use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem, Reason};
 use crate::body::keeping;
@@ -192,6 +192,7 @@ impl Asked {
             Asked::Verify(_) => Op::Verify,
             Asked::NeedsRehash(_) => Op::NeedsRehash,
             Asked::Rekey(_) => Op::Rekey,
+            Asked::Seal(_) => Op::Seal,
         }
     }
 
@@ -200,7 +201,7 @@ impl Asked {
         let asked = match self {
             Asked::Hash(hash) => hash.timeout_ms,
             Asked::Verify(verify) => verify.timeout_ms,
-            Asked::NeedsRehash(_) | Asked::Rekey(_) => None,
+            Asked::NeedsRehash(_) | Asked::Rekey(_) | Asked::Seal(_) => None,
         };
         asked.map(Duration::from_millis)
     }
@@ -214,7 +215,8 @@ async fn done(call: &Call, asked: Asked, permit: Option<RatePermit>) -> Result<A
     match asked {
         Asked::Hash(asked) => {
             let password = password(asked.password, asked.password_hex)?;
-            compute_with_retry(call, context, op, (&Work::Hash(&password), until)).await
+            let account = asked.account.as_ref().map(|account| account.as_str());
+            compute_with_retry(call, context, op, (&Work::Hash(account, &password), until)).await
         }
         Asked::Verify(mut asked) => {
             let password = password(asked.password.take(), asked.password_hex.take())?;
@@ -222,7 +224,8 @@ async fn done(call: &Call, asked: Asked, permit: Option<RatePermit>) -> Result<A
             compute_with_retry(call, context, op, (&Work::Verify(&login), until)).await
         }
         Asked::NeedsRehash(asked) => needs_rehash(&context, &asked.hash),
-        Asked::Rekey(asked) => rekey(&context, &asked.hash),
+        Asked::Rekey(asked) => rekey(&context, &asked),
+        Asked::Seal(asked) => seal(&context, &asked),
     }
 }
 
@@ -260,7 +263,8 @@ impl Call {
 
 /// The pool's work for a line.
 enum Work<'a> {
-    Hash(&'a [u8]),
+    /// With the account, if given.
+    Hash(Option<&'a str>, &'a [u8]),
     Verify(&'a Login<'a>),
 }
 
@@ -279,7 +283,7 @@ async fn compute_with_retry(
         let passwords = context.passwords().bulk();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let result = match work {
-            Work::Hash(password) => hash(&passwords, password, left).await,
+            Work::Hash(account, password) => hash(&passwords, (*account, password), left).await,
             Work::Verify(login) => verify(&context, &passwords, login, left).await,
         };
         match result {

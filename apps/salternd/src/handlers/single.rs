@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use saltern::json::password;
+use saltern::table::Table;
 use saltern::{Outcome, Passwords, Ticket};
+use serde_json::json;
 use tokio::time::timeout;
 
 use super::{Call, RequestContext};
-use crate::api::{Answer, Hash, Op, Problem, Reason, Stored, Verdict, Verify};
+use crate::api::{Answer, Hash, Kind, Op, Problem, Reason, Stored, Verdict, Verify};
 use crate::site::Accounts;
 
 /// Processes a request.
@@ -21,7 +23,8 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
             let request = Hash::parse(body)?;
             let (passwords, time) = call.within(request.timeout_ms)?;
             let password = password(request.password, request.password_hex)?;
-            hash(&passwords, &password, Some(time)).await
+            let account = request.account.as_ref().map(|account| account.as_str());
+            hash(&passwords, (account, &password), Some(time)).await
         }
         Op::Verify => {
             let mut request = Verify::parse(body)?;
@@ -31,7 +34,8 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
             verify(&call.context, &passwords, &login, Some(time)).await
         }
         Op::NeedsRehash => needs_rehash(&call.context, &Stored::parse(body)?.hash),
-        Op::Rekey => rekey(&call.context, &Stored::parse(body)?.hash),
+        Op::Rekey => rekey(&call.context, &Stored::parse(body)?),
+        Op::Seal => seal(&call.context, &Stored::parse(body)?),
         _ => Err(Problem::new(Reason::Internal, "this is not a request for one password")),
     }
 }
@@ -127,13 +131,17 @@ impl Drop for Counted<'_> {
 
 pub(super) async fn hash(
     passwords: &Passwords,
-    password: &[u8],
+    (account, password): (Option<&str>, &[u8]),
     time: Option<Duration>,
 ) -> Result<Answer, Problem> {
     if password.is_empty() {
         return Err(Problem::new(Reason::BadInput, "the password is empty"));
     }
-    Ok(Answer::hashed(in_time(passwords.hash(password), time).await?))
+    let ticket = match account {
+        Some(account) => passwords.for_account(account).hash(password),
+        None => passwords.hash(password),
+    };
+    Ok(Answer::hashed(in_time(ticket, time).await?))
 }
 
 pub(super) async fn verify(
@@ -147,7 +155,8 @@ pub(super) async fn verify(
         true => passwords.verify(login.account, login.password, login.hash),
         false => passwords.without_updates().verify(login.account, login.password, login.hash),
     };
-    let outcome = in_time(ticket, time).await?;
+    let outcome = in_time(ticket, time).await;
+    let outcome = outcome.inspect_err(|problem| tampered(context, Some(login.account), problem))?;
     counted.stands();
     if let Some(Ok(Some((scheme, memory)))) = login.hash.map(saltern::table::cost) {
         context.state.metrics.string(scheme, memory);
@@ -173,8 +182,42 @@ pub(super) fn needs_rehash(context: &RequestContext, hash: &str) -> Result<Answe
     Ok(Answer::checked(words(&reasons)))
 }
 
-pub(super) fn rekey(context: &RequestContext, hash: &str) -> Result<Answer, Problem> {
-    Ok(Answer::rekeyed(context.current.passwords.table().rekey(hash)?))
+pub(super) fn rekey(context: &RequestContext, stored: &Stored) -> Result<Answer, Problem> {
+    let rekeyed = of_account(context.current.passwords.table(), stored).rekey(&stored.hash);
+    rekeyed.map(Answer::rekeyed).map_err(Problem::from).inspect_err(told(context, stored))
+}
+
+pub(super) fn seal(context: &RequestContext, stored: &Stored) -> Result<Answer, Problem> {
+    let sealed = of_account(context.current.passwords.table(), stored).seal(&stored.hash);
+    sealed.map(Answer::sealed).map_err(Problem::from).inspect_err(told(context, stored))
+}
+
+/// The operations for the account of a string, if that was given.
+pub(super) fn of_account(table: &Table, stored: &Stored) -> Table {
+    match &stored.account {
+        Some(account) => table.for_account(account.as_bytes()),
+        None => table.clone(),
+    }
+}
+
+fn told(context: &RequestContext, stored: &Stored) -> impl Fn(&Problem) {
+    let account = stored.account.as_ref().map(|account| account.as_str());
+    move |problem| tampered(context, account, problem)
+}
+
+/// Logs that a stored string is not the one sealed for its account, which is named by a hash:
+/// BLAKE2b with 16 bytes, as `b2sum -l 128` computes it.
+fn tampered(context: &RequestContext, account: Option<&str>, problem: &Problem) {
+    if problem.kind != Kind::Tampered {
+        return;
+    }
+    let hashed = account.map(saltern::table::account_digest);
+    let fields = [
+        ("client", json!(context.client.name)),
+        ("account", json!(hashed)),
+        ("detail", json!(problem.detail)),
+    ];
+    context.state.log.warn("tampered", &fields);
 }
 
 fn words(reasons: &saltern::table::Reasons) -> Vec<String> {

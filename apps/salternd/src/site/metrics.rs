@@ -8,7 +8,7 @@ use saltern::policy::Scheme;
 use crate::api::{Kind, OPS, Op, Problem, Reason};
 
 /// The outcomes of requests: those of answers, those of problems, and that nobody waited any more.
-pub(super) const OUTCOMES: [&str; 17] = [
+pub(super) const OUTCOMES: [&str; 19] = [
     "hashed",
     "match",
     "mismatch",
@@ -17,12 +17,14 @@ pub(super) const OUTCOMES: [&str; 17] = [
     "outdated",
     "rekeyed",
     "unchanged",
+    "sealed",
     "counted",
     "complete",
     "ok",
     "bad-input",
     "over-limit",
     "unavailable",
+    "tampered",
     "overloaded",
     "internal",
     "gone",
@@ -149,12 +151,12 @@ fn add(counts: &[[AtomicU64; OUTCOMES.len()]; OPS], op: Op, outcome: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{Completion, Counting, Freshness, Hashing, Rekeying, Verdict};
+    use crate::api::{Completion, Counting, Freshness, Hashing, Kind, Rekeying, Sealing, Verdict};
 
     #[test]
     fn every_word_of_an_answer_or_a_problem_is_counted() {
         let answers = [Hashing::WORDS, Verdict::WORDS, Freshness::WORDS, Rekeying::WORDS];
-        let others = [Counting::WORDS, Completion::WORDS, Kind::WORDS];
+        let others = [Sealing::WORDS, Counting::WORDS, Completion::WORDS, Kind::WORDS];
         let said: Vec<_> = [answers.concat(), others.concat()].concat();
         assert!(said.iter().all(|word| OUTCOMES.contains(word)), "{said:?}");
         let more = OUTCOMES.iter().filter(|outcome| !said.contains(outcome));

@@ -305,3 +305,47 @@ fn impossible_passwords_do_not_tell_accounts_apart() {
     let known = large(json!(hash));
     assert_eq!((known.0, &known), (422, &large(Value::Null)));
 }
+
+/// A string is sealed for its account; that of another account is an error of its own, counted and
+/// logged with a hash of the account.
+#[test]
+fn a_string_of_another_account_is_tampered() {
+    let daemon = Daemon::simple();
+    let plain = daemon.hash("secret");
+    daemon.write("key", [7; 32]);
+    let entry = key_entry("2026", [7; 32]).replace("[[keys]]", "[[seal.keys]]");
+    daemon.write("saltern.toml", POLICY.to_owned() + &entry);
+    daemon.reload();
+    let seal = |account: &str, hash: &str| {
+        daemon.post("/v1/seal", &json!({ "account": account, "hash": hash }).to_string())
+    };
+    let answer = seal("alice", &plain).json();
+    assert_eq!(answer["outcome"], "sealed");
+    let sealed = answer["hash"].as_str().unwrap();
+    assert!(sealed.starts_with("{seal=2026+"), "{sealed}");
+    assert_eq!(seal("alice", sealed).json(), json!({ "outcome": "unchanged" }));
+    let login = |account: &str| {
+        let login = json!({ "account": account, "password": "secret", "hash": sealed });
+        daemon.post("/v1/verify", &login.to_string())
+    };
+    assert_eq!(login("alice").json()["outcome"], "match");
+    let answer = login("bob");
+    let expected = (422, "tampered", "tampered");
+    assert_eq!((answer.status, &*answer.reason(), &*answer.outcome()), expected);
+    assert_eq!(seal("bob", sealed).status, 422);
+    let hashed = saltern::table::account_digest("bob"); // as `printf bob | b2sum -l 128`
+    until(|| daemon.said().contains("\"event\":\"tampered\"") && daemon.said().contains(&hashed));
+    assert!(!daemon.said().contains("bob"), "{}", daemon.said());
+    assert!(daemon.metric("saltern_refused_total", "reason=\"tampered\"") >= 2.0);
+    let table = format!(
+        "{}\n{}\n",
+        json!({ "account": "alice", "hash": sealed }),
+        json!({ "account": "bob", "hash": sealed })
+    );
+    let counted = daemon.post("/v1/census", &table).json();
+    assert_eq!((&counted["sealed"], &counted["tampered"]), (&json!(1), &json!(1)));
+    assert_eq!(counted["unsound"][0]["account"], "bob");
+    let new = json!({ "account": "alice", "password": "secret" }).to_string();
+    let new = daemon.post("/v1/hash", &new).json();
+    assert!(new["hash"].as_str().unwrap().starts_with("{seal=2026+"));
+}

@@ -1,7 +1,7 @@
 //! A site: opened, shared, closed.
 #![allow(unsafe_code, reason = "functions for C")]
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use saltern::policy::Share;
 use saltern::{Passwords, Policy};
 
 use super::status::{Failure, Message, OK, call, words};
-use crate::boundary::{boxed, guard, object, put, text, write};
+use crate::boundary::{boxed, bytes, guard, object, put, text, write};
 
 /// `saltern`
 pub struct Site {
@@ -213,6 +213,27 @@ pub unsafe extern "C" fn saltern_share(
     };
     // SAFETY: what the caller guarantees is passed on.
     unsafe { again(site, same, message, client) }
+}
+
+/// A handle for the strings of one account: see `saltern.h`.
+///
+/// # Safety
+/// As `saltern.h` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_for_account(
+    site: *const Site,
+    account: *const c_void,
+    length: usize,
+    same: *mut *mut Site,
+    message: *mut Message,
+) -> c_int {
+    let of_account = |passwords: &Passwords| {
+        // SAFETY: as many bytes as is said.
+        let account = unsafe { bytes(account.cast(), length) };
+        Ok(passwords.for_account(account.ok_or(Failure::bad("the account's id is NULL"))?))
+    };
+    // SAFETY: what the caller guarantees is passed on.
+    unsafe { again(site, same, message, of_account) }
 }
 
 /// Frees a handle: see `saltern.h`.

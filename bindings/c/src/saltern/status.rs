@@ -18,6 +18,7 @@ const OVER_LIMIT: c_int = -2;
 const UNAVAILABLE: c_int = -3;
 const OVERLOADED: c_int = -4;
 const INTERNAL: c_int = -5;
+const TAMPERED: c_int = -6;
 
 /// `SALTERN_STRING_SIZE`
 pub(super) const STRING: usize = 512;
@@ -60,6 +61,7 @@ impl Failure {
             ErrorKind::BadInput => BAD_INPUT,
             ErrorKind::OverLimit => OVER_LIMIT,
             ErrorKind::Unavailable => UNAVAILABLE,
+            ErrorKind::Tampered => TAMPERED,
             ErrorKind::Overloaded => OVERLOADED,
             ErrorKind::Internal => INTERNAL,
         }
@@ -175,6 +177,7 @@ pub extern "C" fn saltern_status_name(status: c_int) -> *const c_char {
         UNAVAILABLE => c"unavailable",
         OVERLOADED => c"overloaded",
         INTERNAL => c"internal",
+        TAMPERED => c"tampered",
         _ => c"no status",
     };
     name.as_ptr()

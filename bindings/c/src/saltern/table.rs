@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use saltern::table::Reasons;
+use saltern::table::{Reasons, Table};
 
 use super::login::{put, room};
 use super::site::{Site, of};
@@ -38,8 +38,8 @@ pub unsafe extern "C" fn saltern_needs_rehash(
 
 /// `SALTERN_OUTDATED_…`
 fn number(reasons: &Reasons) -> c_uint {
-    let Reasons { scheme, cost, floor, salt, key, rom, wrapped, .. } = *reasons;
-    let bits = [scheme, cost, floor, salt, key, rom, wrapped];
+    let Reasons { scheme, cost, floor, salt, key, rom, wrapped, seal, .. } = *reasons;
+    let bits = [scheme, cost, floor, salt, key, rom, wrapped, seal];
     bits.iter().rev().fold(0, |number, bit| number << 1 | c_uint::from(*bit))
 }
 
@@ -55,22 +55,53 @@ pub unsafe extern "C" fn saltern_rekey(
     size: usize,
     message: *mut Message,
 ) -> c_int {
-    let rekey = || {
+    // SAFETY: what the caller guarantees is passed on.
+    unsafe { change(site, stored, (rekeyed, size), message, Table::rekey) }
+}
+
+/// The same string, sealed for the account of the handle: see `saltern.h`.
+///
+/// # Safety
+/// As `saltern.h` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_seal(
+    site: *const Site,
+    stored: *const c_char,
+    sealed: *mut c_char,
+    size: usize,
+    message: *mut Message,
+) -> c_int {
+    // SAFETY: what the caller guarantees is passed on.
+    unsafe { change(site, stored, (sealed, size), message, Table::seal) }
+}
+
+/// Applies an operation to a stored string.
+///
+/// # Safety
+/// As `saltern.h` says.
+unsafe fn change(
+    site: *const Site,
+    stored: *const c_char,
+    (new, size): (*mut c_char, usize),
+    message: *mut Message,
+    operation: fn(&Table, &str) -> Result<Option<String>, saltern::Error>,
+) -> c_int {
+    let change = || {
         // SAFETY: the caller's room.
-        unsafe { room(rekeyed, size) }?;
-        let rekey = || {
+        unsafe { room(new, size) }?;
+        let made = || {
             // SAFETY: the caller's handle and string.
             let (site, old) =
                 unsafe { (of(site)?, words(stored, "the stored string is not UTF-8 text")?) };
-            Ok(site.passwords.table().rekey(old)?)
+            Ok(operation(site.passwords.table(), old)?)
         };
         // The input string may be in that room until then.
-        let new: Result<Option<String>, Failure> = rekey();
-        let text = new.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
+        let made: Result<Option<String>, Failure> = made();
+        let text = made.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
         // SAFETY: the room that was checked.
-        unsafe { put(rekeyed, size, text) }?;
-        new.map(|_| OK)
+        unsafe { put(new, size, text) }?;
+        made.map(|_| OK)
     };
     // SAFETY: the caller's message.
-    unsafe { call(message, rekey) }
+    unsafe { call(message, change) }
 }

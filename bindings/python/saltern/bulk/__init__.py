@@ -1,8 +1,8 @@
 """Work on whole tables of stored strings: on one machine, on a Ray cluster, or in other engines.
 
-``python -m saltern.bulk rekey|wrap|census|verify-sample`` works on a PostgreSQL table or a Parquet
-file; docs/bulk.md in the repository describes it. :class:`Rewrite` can be called by any engine that
-passes Arrow data: it is a function from a batch of rows to a batch of rows.
+``python -m saltern.bulk rekey|wrap|seal|census|verify-sample`` works on a PostgreSQL table or a
+Parquet file; docs/bulk.md in the repository describes it. :class:`Rewrite` can be called by any
+engine that passes Arrow data: it is a function from a batch of rows to a batch of rows.
 """
 
 from typing import TYPE_CHECKING, Any

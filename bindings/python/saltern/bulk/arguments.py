@@ -17,6 +17,7 @@ Work on a whole table of stored strings. No password is needed.
 
   rekey          move every string to the active key of the policy
   wrap           put a hash of ours over strings of other schemes
+  seal           bind every string to its account, given by --id as text, with the key for seals
   census         count what is there, and what is to be done
   verify-sample  check random rows: strings, keys and ROMs; and passwords, if there are any
 
@@ -95,7 +96,7 @@ def contradiction(given: Mapping[str, object]) -> str | None:
     if "dsn" not in given and not file:
         return "one of --dsn and --parquet is needed"
     if file and operation == "verify-sample":
-        return "--parquet is for rekey, wrap and census: verify-sample needs --dsn"
+        return "--parquet is for rekey, wrap, seal and census: verify-sample needs --dsn"
     for name, operations in OPERATIONS_WITH.items():
         if name in given and operation not in operations:
             return f"{_option(name)} is for {_listed(operations)}: {operation} has no use for it"
@@ -108,6 +109,8 @@ def contradiction(given: Mapping[str, object]) -> str | None:
         return "--dsn needs --table and --id"
     if not file and "out" in given:
         return "--out goes with --parquet: --dsn has no use for it"
+    if file and operation == "seal" and "id" not in given:
+        return "seal needs --id, the column that the seals are for"
     if file and operation in WRITES and "out" not in given:
         return "--parquet needs --out, the file to be written"
     return None

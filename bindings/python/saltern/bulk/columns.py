@@ -6,6 +6,7 @@ It knows no database, no engine and no files but those of the policy.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,15 @@ BUSY = 60.0
 """Seconds that strings which could not be computed are tried again, while none succeeds."""
 
 
-def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
+def rewritten(
+    hasher: PasswordHasher, operation: str, hashes: Any, accounts: Any = None
+) -> pa.StructArray:
     """The result for each string of a column: ``hash`` (null if nothing changes), ``outcome`` and
-    ``why``. One call of the compiled half, in the threads of its pool."""
+    ``why``. One call of the compiled half, in the threads of its pool. ``accounts`` is a column of
+    ids as text, which sealed strings need."""
     hashes = decoded(hashes)
-    many = hasher.rekey_many if operation == "rekey" else hasher.wrap_many
-    rows = pa.array(many(hashes))
+    many: Callable[..., Any] = getattr(hasher, f"{operation}_many")
+    rows = pa.array(many(hashes, accounts=accounts))
     until, fewest = time.monotonic() + BUSY, len(rows)
     while True:
         failed = pc.equal(rows.field("outcome"), "failed")
@@ -37,16 +41,25 @@ def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructA
             return rows
         # The pool's queue or memory is full: there is other work in this process.
         time.sleep(0.05)
-        again = pa.array(many([hashes[place].as_py() for place in at.to_pylist()]))
-        places = pc.replace_with_mask(
+        places = at.to_pylist()
+        ids = None if accounts is None else accounts.take(at)
+        again = pa.array(many([hashes[place].as_py() for place in places], accounts=ids))
+        order = pc.replace_with_mask(
             pa.array(range(len(rows))), failed, pa.array(range(len(rows), len(rows) + len(at)))
         )
-        rows = pa.concat_arrays([rows, again]).take(places)
+        rows = pa.concat_arrays([rows, again]).take(order)
 
 
 def decoded(hashes: Any) -> Any:
     """A column without dictionary encoding, which the compiled half does not support."""
     return hashes.dictionary_decode() if isinstance(hashes, pa.DictionaryArray) else hashes
+
+
+def account_ids(ids: Any) -> Any:
+    """A column of ids as text, as seals have them: numbers as their digits."""
+    ids = decoded(ids)
+    binary = pa.types.is_binary(ids.type) or pa.types.is_large_binary(ids.type)
+    return ids if binary else ids.cast(pa.large_string())
 
 
 def outcomes(rows: pa.StructArray) -> dict[str, int]:
@@ -69,21 +82,31 @@ def _text(id: object) -> str:
 
 
 class Rewrite:
-    """``rekey`` or ``wrap`` as a function of batches, for any engine that passes Arrow data.
+    """``rekey``, ``wrap`` or ``seal`` as a function of batches, for any engine that passes Arrow
+    data.
 
     ``policy`` is the name of a file, here and on the disk of every machine that calls this: only
     names and fingerprints are pickled, never a key. A process opens the policy with its first
     batch, and refuses it (:class:`~saltern.bulk.refusal.Refused`) if it differs from the one here.
     ``outcome`` names an additional column for the result of each row; rows in error keep their
     string. Without it, strings whose key or ROM is missing, or which the policy does not accept,
-    make the whole batch fail.
+    make the whole batch fail. ``account`` names the column of ids, which sealed strings need.
     """
 
     def __init__(
-        self, policy: str | Path, operation: str, column: str, *, outcome: str | None = None
+        self,
+        policy: str | Path,
+        operation: str,
+        column: str,
+        *,
+        outcome: str | None = None,
+        account: str | None = None,
     ) -> None:
         if operation not in WRITES:
-            raise ValueError(f"{operation}: expected rekey or wrap")
+            raise ValueError(f"{operation}: expected rekey, wrap or seal")
+        if operation == "seal" and account is None:
+            raise ValueError("seal: account='…' must name the column of ids")
+        self.account = account
         self.policy, self.operation = str(policy), operation
         self.column, self.outcome = column, outcome
         site = open_site(policy)
@@ -100,7 +123,7 @@ class Rewrite:
         hashes = batch.column(at)
         if isinstance(hashes, pa.ChunkedArray):
             hashes = hashes.combine_chunks()
-        rows = rewritten(self._hasher(), self.operation, hashes)
+        rows = rewritten(self._hasher(), self.operation, hashes, self._accounts(batch))
         if self.outcome is None:
             _refuse_errors(rows)
         field = batch.schema.field(at)
@@ -108,6 +131,14 @@ class Rewrite:
         if self.outcome is not None:
             batch = batch.append_column(self.outcome, rows.field("outcome").cast(pa.string()))
         return batch
+
+    def _accounts(self, batch: Any) -> Any:
+        if self.account is None:
+            return None
+        if batch.schema.get_field_index(self.account) < 0:
+            raise Refused(f"no column {self.account} in the batch, or several")
+        ids = batch.column(self.account)
+        return account_ids(ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids)
 
     def _hasher(self) -> PasswordHasher:
         site = _opened.get(self.digest)

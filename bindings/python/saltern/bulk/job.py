@@ -121,13 +121,15 @@ class Job:
         return status(ended, self.signals.number, progress.errors)
 
     def rewrite(self) -> int:
-        """rekey or wrap."""
+        """rekey, wrap or seal."""
         options, ledger = self.options, Ledger(self.options.ledger_schema)
         for note in self.table.notes:
             say(note)
         if self.table.width is not None:
-            example = self.site.hasher.hash("x")
-            key = self.site.active_key
+            example = self.site.hasher.hash("x", account="x")
+            description = self.site.description
+            seals = options.operation == "seal"
+            key = description["active_seal_key" if seals else "active_key"]
             refuse_narrow(self.connection, self.table, options.operation, key, example)
         with ExitStack() as stack:
             lock = stack.enter_context(JobLock(self.source, self.table))
@@ -292,11 +294,12 @@ class Job:
 
     def _range_rows(self) -> int:
         """The number of rows for the intended time per range."""
-        if self.options.operation == "rekey":
+        if self.options.operation in ("rekey", "seal"):
             return REKEY_ROWS
         hasher, count = self.site.hasher, 4 * self.site.hasher.threads
-        hasher.hash_many(["x"] * count)
+        examples = ["x"] * count
+        hasher.hash_many(examples, accounts=examples)
         began = time.monotonic()
-        hasher.hash_many(["x"] * count)
+        hasher.hash_many(examples, accounts=examples)
         rate = count / max(time.monotonic() - began, 1e-9)
         return max(64, min(REKEY_ROWS, round(rate * WRAP_SECONDS)))

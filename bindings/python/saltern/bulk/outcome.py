@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-ERRORS = ("bad", "refused", "unavailable", "failed")
+ERRORS = ("bad", "refused", "unavailable", "tampered", "failed")
 """The outcomes that are errors: the string cannot be read; the policy does not accept it; its key
-or its ROM is not there; it could not be computed."""
+or its ROM is not there; it is not the one sealed for this account; it could not be computed."""
 
 KEPT_ERRORS = 100
 """So many rows in error are listed of one range; all are counted."""

@@ -14,7 +14,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from saltern.bulk.arguments import Options
-from saltern.bulk.columns import decoded, found_errors, outcomes, replaced, rewritten
+from saltern.bulk.columns import (
+    account_ids,
+    decoded,
+    found_errors,
+    outcomes,
+    replaced,
+    rewritten,
+)
 from saltern.bulk.counts import added
 from saltern.bulk.outcome import errors, most_errors, named
 from saltern.bulk.refusal import Refused
@@ -172,15 +179,19 @@ class File:
 
     def _rewritten_piece(self, piece: pa.Table) -> pa.Array:
         hashes = _column(piece, self.options.hash)
-        rows = rewritten(self.site.hasher, self.options.operation, hashes)
+        rows = rewritten(self.site.hasher, self.options.operation, hashes, self._accounts(piece))
         self._note(piece, rows)
         return replaced(hashes, rows)
 
     def _count(self, piece: pa.Table) -> None:
         hashes = decoded(_column(piece, self.options.hash))
-        census, rows = self.site.hasher.count_many(hashes)
+        census, rows = self.site.hasher.count_many(hashes, accounts=self._accounts(piece))
         self.census = added(self.census, dict(census))
         self._note(piece, pa.array(rows))
+
+    def _accounts(self, piece: pa.Table) -> Any:
+        """The ids of the rows as text, if there is a column of them."""
+        return None if self.options.id is None else account_ids(_column(piece, self.options.id))
 
     def _note(self, piece: pa.Table, rows: pa.StructArray) -> None:
         """Counts rows. Those without an id are listed by their number, from 0."""

@@ -103,7 +103,9 @@ class Worker:
 
     def _count(self, wanted: Range) -> Done:
         batch = self.session.run(lambda connection: self._read(connection, wanted))
-        census, counted = self.site.hasher.count_many(batch.column("old"))
+        census, counted = self.site.hasher.count_many(
+            batch.column("old"), accounts=batch.column("id")
+        )
         rows = pa.array(counted)
         errors = found_errors(batch, rows)
         return Done(wanted.number, batch.num_rows, 0, 0, outcomes(rows), dict(census), errors)
@@ -150,8 +152,9 @@ class Worker:
     ) -> Written:
         """Computes rows, and writes what has changed and the entry of the ledger in one
         transaction. With that the range is done, unless others have written meanwhile."""
-        rows = rewritten(self.site.hasher, self.assignment.operation, batch.column("old"))
-        columns = [batch.column("id"), batch.column("old"), rows.field("hash")]
+        old, ids = batch.column("old"), batch.column("id")
+        rows = rewritten(self.site.hasher, self.assignment.operation, old, ids)
+        columns = [ids, old, rows.field("hash")]
         changed = pc.is_valid(rows.field("hash"))
         staged = pa.table(columns, names=["id", "old", "new"]).filter(changed)
         kinds = outcomes(rows)

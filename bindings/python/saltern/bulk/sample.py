@@ -32,7 +32,7 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
         "TO STDOUT (FORMAT csv)"
     ).format(**table.names())
     batch = parsed(copied(connection, query, [options.sample]))
-    rows = pa.array(site.hasher.check_many(batch.column("old")))
+    rows = pa.array(site.hasher.check_many(batch.column("old"), accounts=batch.column("id")))
     kinds = outcomes(rows)
     verified = _verified(site, connection, table, passwords)
     left = verified["mismatch"] + verified["missing"] + verified["without_string"]
@@ -94,17 +94,21 @@ def _verified(
         return found
     # Ids as people write them, which may differ from the database's form.
     query = sql.SQL(
-        "SELECT given.id, t.{id} IS NOT NULL, t.{hash} FROM unnest(%s::text[]) AS given (id) "
+        "SELECT given.id, t.{id}::text, t.{hash} FROM unnest(%s::text[]) AS given (id) "
         "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} given.id::{type}"
     )
     rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
     stored: dict[str, str] = {}
-    for id, there, hash in rows:
+    accounts: list[str] = []
+    for id, account, hash in rows:
         if hash is None:
-            found["without_string" if there else "missing"].append(str(id))
+            found["missing" if account is None else "without_string"].append(str(id))
         else:
             stored[str(id)] = str(hash)
-    answers = site.hasher.verify_many(list(stored.values()), [passwords[id] for id in stored])
+            accounts.append(str(account))
+    answers = site.hasher.verify_many(
+        list(stored.values()), [passwords[id] for id in stored], accounts=accounts
+    )
     for id, answer in zip(stored, answers, strict=True):
         kind = "error" if isinstance(answer, Exception) else "match" if answer else "mismatch"
         found[kind].append(id)

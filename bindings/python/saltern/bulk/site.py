@@ -12,7 +12,7 @@ import saltern
 from saltern import PasswordHasher
 from saltern.bulk.refusal import Refused
 
-WRITES = ("rekey", "wrap")
+WRITES = ("rekey", "wrap", "seal")
 """The operations that write to the table."""
 OPERATIONS = (*WRITES, "census", "verify-sample")
 
@@ -55,6 +55,11 @@ def refuse_for(site: Site, operation: str) -> None:
             "that key, or whether all machines have the same. Move these strings to a key with a "
             "name first (`saltern reencrypt`), and take it out of the policy"
         )
+    if operation == "seal" and site.description["active_seal_key"] is None:
+        raise Refused(
+            "the policy has no active key for seals, so that seal would take off every seal: set "
+            "`active = true` for one of [[seal.keys]]"
+        )
     if operation == "rekey" and site.active_key is None:
         raise Refused(
             "the policy has no active key, so that rekey would take the encryption off every "
@@ -77,7 +82,7 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
 
 
 def _missing(name: str, here: list[Any], there: list[Any]) -> list[str]:
-    kinds = {"keys": "the key", "roms": "the ROM", "schemes": "the scheme"}
+    kinds = {"keys": "the key", "seal_keys": "the seal key", "roms": "the ROM", "schemes": "the scheme"}
     kind = kinds.get(name, name)
     lacks = [f"{kind} {item} is missing" for item in here if item not in there]
     return lacks + [f"{kind} {item} is different or too many" for item in there if item not in here]

@@ -265,6 +265,12 @@ SELECT max(CASE WHEN {hash} LIKE '%%key=%%'
                 ELSE length({hash}) + length('{{key=}}') END + %(key)s)
 FROM {table}
 """,
+    # Without its seal, and with the new one.
+    "seal": """
+SELECT max(length(regexp_replace({hash}, '^[!*]*[{{]seal=[^}}]*[}}]', ''))
+           + length('{{seal=,}}') + 32 + %(key)s)
+FROM {table}
+""",
     # Strings with a hash of ours are not wrapped.
     "wrap": """
 SELECT max(length({hash}) + length('{{over=}}') + %(hash)s)

@@ -66,6 +66,7 @@ impl Passwords {
         stored: Option<&str>,
     ) -> Result<Option<&'p [u8]>, Error> {
         self.admit(stand_in)?;
+        self.check_seal(account, stored)?;
         let text = stored.filter(|text| !locked(text));
         let hash = match text {
             Some(text) => Stored::parse(text)?.complete()?,

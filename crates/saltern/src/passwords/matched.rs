@@ -1,5 +1,6 @@
 //! What follows a login whose hash has been compared: remembering it, and its update.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use saltern_yescrypt::Hasher;
 use super::{Inner, Outcome, Update};
 use crate::error::Error;
 use crate::opened::Replacement;
+use crate::rehash::Reasons;
 use crate::remembered::{Known, Tag};
 use crate::stored::Hash;
 use crate::ticket::Ticket;
@@ -18,11 +20,13 @@ use crate::ticket::Ticket;
 /// The state needed after a match.
 pub(super) struct Matched {
     pub(super) inner: Arc<Inner>,
+    pub(super) account: Box<[u8]>,
     pub(super) password: Zeroizing<Vec<u8>>,
     pub(super) old: String,
-    /// Bytes of the old string before the hash, which are kept.
-    pub(super) before: usize,
+    /// What stands between the seal and the hash in the old string, and is kept.
+    pub(super) kept: Range<usize>,
     pub(super) hash: Hash,
+    pub(super) outdated: Reasons,
     /// Whether the caller stores updates.
     pub(super) updates: bool,
     pub(super) terms: Terms,
@@ -44,15 +48,26 @@ impl Matched {
     /// can be made or not. While logins wait, no update is made for a login: it would take the
     /// place of one of them.
     fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, before, hash, updates, terms, tag } = self;
-        let opened = inner.prepared.opened();
-        let outdated = opened.target.reasons(&hash);
+        let Matched { inner, account, password, old, kept, hash, outdated, updates, .. } = self;
+        let (terms, site) = (self.terms, Arc::clone(&inner));
+        let is_resealed = updates && outdated.seal;
+        // With this hash, or with the old one and another seal.
         let matched = move |new: Option<String>| {
-            let update = new.map(|new| Update { new: old[..before].to_owned() + &new, old });
-            Outcome::Match { outdated, update, remembered: false }
+            let unsealed = match new {
+                Some(new) => Some(old[kept].to_owned() + &new),
+                None => is_resealed.then(|| old[kept.start..].to_owned()),
+            };
+            let update = |text: String| {
+                let new = site.prepared.opened().dressed(Some(&account), "", &text).ok()?;
+                Some(Update { new, old })
+            };
+            Outcome::Match { outdated, update: unsealed.and_then(update), remembered: false }
         };
+        let opened = inner.prepared.opened();
         let successor = if updates { opened.successor(&hash, outdated) } else { Ok(None) };
-        if let (Some(logins), Some(tag), Ok(None)) = (inner.prepared.remembered(), tag, &successor)
+        if let (Some(logins), Some(tag), Ok(None)) =
+            (inner.prepared.remembered(), self.tag, &successor)
+            && !is_resealed
         {
             logins.keep(tag, Known { outdated, update_due: !updates && outdated.any() });
         }
@@ -75,7 +90,7 @@ impl Matched {
             until = until.or_else(|| Self::patience(&inner.pool, &hasher, &stats));
         }
         let item = inner.pool.hash_one(&hasher, &*password, terms);
-        let without = Outcome::Match { outdated, update: None, remembered: false };
+        let without = matched.clone()(None);
         Ticket::known(without, until, item, move |hashed| Ticket::done(Ok(matched(hashed.ok()))))
     }
 

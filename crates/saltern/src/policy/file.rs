@@ -101,7 +101,13 @@ impl Policy {
         let check_roms = document.parsed("check_roms", TIME, units::time)?;
         policy.check_roms = check_roms.unwrap_or(policy.check_roms);
         policy.take_limits(&mut document)?;
-        policy.take_keys(&mut document, beside)?;
+        policy.keys = keys(&mut document, "keys", beside)?;
+        let assumed = file(&mut document, "assume_unnamed_key", beside)?;
+        policy.assume_unnamed_key = assumed.map(KeySource::File);
+        if document.table("seal")? {
+            policy.seal.keys = keys(&mut document, "seal.keys", beside)?;
+            policy.seal.required = document.flag("seal.required")?.unwrap_or(false);
+        }
         policy.take_roms(&mut document, beside)?;
         policy.assume_unnamed_rom =
             document.parsed("assume_unnamed_rom", ROM_ID, |text| text.parse().ok())?;
@@ -169,29 +175,6 @@ impl Policy {
             let entries = document.number("remember.entries", COUNT)?.unwrap_or(entries);
             self.remember = Some(Remember { time, entries });
         }
-        Ok(())
-    }
-
-    fn take_keys(&mut self, document: &mut Document, beside: &Path) -> Result<(), Invalid> {
-        for at in 0..document.list("keys")? {
-            let path = |field: &str| format!("keys[{at}].{field}");
-            document.table(&format!("keys[{at}]"))?;
-            let name =
-                document.parsed(&path("name"), KEY_NAME, |text| text.parse::<KeyId>().ok())?;
-            let named = name.filter(|name| name.fingerprint().is_none());
-            let name = required(document, named, path("name"), KEY_NAME)?;
-            let digits = document.text(&path("fingerprint"), FINGERPRINT)?;
-            // There is one way to write a fingerprint: after a name.
-            let full = digits.and_then(|digits| format!("{name}+{digits}").parse::<KeyId>().ok());
-            let name = required(document, full, path("fingerprint"), FINGERPRINT)?;
-            let file = file(document, &path("file"), beside)?;
-            let file = required(document, file, path("file"), "the name of a file")?;
-            let source = KeySource::File(file);
-            let active = document.flag(&path("active"))?.unwrap_or(false);
-            self.keys.push(Key { name, source, active });
-        }
-        let assumed = file(document, "assume_unnamed_key", beside)?;
-        self.assume_unnamed_key = assumed.map(KeySource::File);
         Ok(())
     }
 
@@ -275,6 +258,27 @@ const ROM_ID: &str = "the 16 digits of a ROM's id, as `saltern rom info` shows t
 const FINGERPRINT: &str = "16 digits, as `saltern key fingerprint` shows them";
 #[cfg(feature = "rom")]
 const ROM_HASH: &str = "64 digits, as `saltern rom info` shows them";
+
+/// A list of keys.
+fn keys(document: &mut Document, list: &str, beside: &Path) -> Result<Vec<Key>, Invalid> {
+    let mut keys = Vec::new();
+    for at in 0..document.list(list)? {
+        let path = |field: &str| format!("{list}[{at}].{field}");
+        document.table(&format!("{list}[{at}]"))?;
+        let name = document.parsed(&path("name"), KEY_NAME, |text| text.parse::<KeyId>().ok())?;
+        let named = name.filter(|name| name.fingerprint().is_none());
+        let name = required(document, named, path("name"), KEY_NAME)?;
+        let digits = document.text(&path("fingerprint"), FINGERPRINT)?;
+        // There is one way to write a fingerprint: after a name.
+        let full = digits.and_then(|digits| format!("{name}+{digits}").parse::<KeyId>().ok());
+        let name = required(document, full, path("fingerprint"), FINGERPRINT)?;
+        let file = file(document, &path("file"), beside)?;
+        let file = required(document, file, path("file"), "the name of a file")?;
+        let active = document.flag(&path("active"))?.unwrap_or(false);
+        keys.push(Key { name, source: KeySource::File(file), active });
+    }
+    Ok(keys)
+}
 
 /// A cost, or N, r, p and t.
 fn costs(document: &mut Document, table: &str, default: Params) -> Result<Params, Invalid> {

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use saltern_wipe::{Zeroize, Zeroizing};
-use saltern_yescrypt::keys::{HashKey, KeySet};
+use saltern_yescrypt::keys::{HashKey, KeyId, KeySet};
 
 use super::{Key, KeySource};
 use crate::error::Error;
@@ -82,30 +82,32 @@ pub(crate) fn key_set(
     notes: &mut Vec<String>,
 ) -> Result<KeySet, Error> {
     let mut set = KeySet::new();
-    for Key { name, source, active } in keys {
-        let key = read_key(source, notes)?.key()?;
-        let is = name.with_fingerprint(key.fingerprint());
-        set.add(*name, key).map_err(|error| match error {
-            saltern_yescrypt::Error::KeyNotLoaded { .. } => {
-                let holder = match source {
-                    KeySource::File(path) => path.display().to_string(),
-                    KeySource::Value(_) => "the given value".to_owned(),
-                };
-                Error::unavailable(
-                    format!("the key {name}"),
-                    format!("{holder} holds the key {is}"),
-                )
-            }
-            error => error.into(),
-        })?;
-        if *active {
-            set.activate(*name)?;
+    for key in keys {
+        let (name, secret) = read_named(key, notes)?;
+        set.add(name, secret.key()?)?;
+        if key.active {
+            set.activate(name)?;
         }
     }
     if let Some(source) = unnamed {
         set.assume_unnamed(read_key(source, notes)?.key()?);
     }
     Ok(set)
+}
+
+/// A key with its name, which has the fingerprint in any case.
+pub(crate) fn read_named(key: &Key, notes: &mut Vec<String>) -> Result<(KeyId, Secret), Error> {
+    let Key { name, source, .. } = key;
+    let secret = read_key(source, notes)?;
+    let is = name.with_fingerprint(secret.key()?.fingerprint());
+    if name.fingerprint().is_none() || *name == is {
+        return Ok((is, secret));
+    }
+    let holder = match source {
+        KeySource::File(path) => path.display().to_string(),
+        KeySource::Value(_) => "the given value".to_owned(),
+    };
+    Err(Error::unavailable(format!("the key {name}"), format!("{holder} holds the key {is}")))
 }
 
 /// The key, from its source. Remarks for the operator about its file are added to the notes.

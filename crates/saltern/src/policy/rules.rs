@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use saltern_yescrypt::{Hasher, Params};
 
-use super::{Policy, Remember};
+use super::{Key, Policy, Remember};
 use crate::cost_class::example;
 use crate::error::Error;
 use crate::invalid::Invalid;
@@ -83,15 +83,12 @@ impl Policy {
 
     /// Names of keys and ids of ROMs must be unique, and at most one of each may be active.
     fn check_names(&self) -> Result<(), Invalid> {
-        for (at, key) in self.keys.iter().enumerate() {
-            let before = &self.keys[..at];
-            if before.iter().any(|other| other.name.as_str() == key.name.as_str()) {
-                return Err(Invalid::new(format!("keys[{at}].name"), key.name, "each name once"));
-            }
-            if key.active && before.iter().any(|other| other.active) {
-                let place = format!("keys[{at}].active");
-                return Err(Invalid::new(place, true, "true for one key only"));
-            }
+        check_keys("keys", &self.keys)?;
+        check_keys("seal.keys", &self.seal.keys)?;
+        if self.seal.required && self.seal.keys.iter().all(|key| !key.active) {
+            let allowed = "false while no key of [[seal.keys]] is active: new strings would have \
+                           no seal";
+            return Err(Invalid::new("seal.required", true, allowed));
         }
         for (at, rom) in self.roms.iter().enumerate() {
             let before = &self.roms[..at];
@@ -211,6 +208,21 @@ impl Policy {
             Err(Error::OverLimit { scheme, what, value, limit })
         })
     }
+}
+
+/// Names must be unique, and at most one key may be active.
+fn check_keys(list: &str, keys: &[Key]) -> Result<(), Invalid> {
+    for (at, key) in keys.iter().enumerate() {
+        let before = &keys[..at];
+        if before.iter().any(|other| other.name.as_str() == key.name.as_str()) {
+            return Err(Invalid::new(format!("{list}[{at}].name"), key.name, "each name once"));
+        }
+        if key.active && before.iter().any(|other| other.active) {
+            let place = format!("{list}[{at}].active");
+            return Err(Invalid::new(place, true, "true for one key only"));
+        }
+    }
+    Ok(())
 }
 
 /// The most bytes that one computation of a hash takes from a pool's memory.

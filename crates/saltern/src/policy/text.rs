@@ -10,7 +10,9 @@ use saltern_yescrypt::{Limit, Limits};
 #[cfg(feature = "rom")]
 use super::words::ACCESS;
 use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, quoted, word};
-use super::{DecoyCost, KeySource, Params, Policy, Remember, RomSource, memory_text, size_text};
+use super::{
+    DecoyCost, Key, KeySource, Params, Policy, Remember, RomSource, memory_text, size_text,
+};
 use crate::invalid::Invalid;
 
 impl Policy {
@@ -45,7 +47,11 @@ impl Policy {
         let (floor, salt) = (costs(&self.floor), self.min_salt);
         let _ = write!(out, "\n{about}\n[floor]\n{floor}salt = {salt}\n");
         write_limits(&mut out, &self.limits)?;
-        self.write_keys(&mut out)?;
+        write_keys(&mut out, "keys", &self.keys)?;
+        if !self.seal.keys.is_empty() {
+            let _ = write!(out, "\n[seal]\nrequired = {}\n", self.seal.required);
+        }
+        write_keys(&mut out, "seal.keys", &self.seal.keys)?;
         self.write_roms(&mut out)?;
         self.write_pool(&mut out)?;
         if let Some(source) = &self.decoy.key {
@@ -74,22 +80,6 @@ impl Policy {
         }
         let _ = writeln!(out, "check_roms = {}", time(self.check_roms));
         Ok(out)
-    }
-
-    fn write_keys(&self, out: &mut String) -> Result<(), Invalid> {
-        for (at, key) in self.keys.iter().enumerate() {
-            let (name, path) = (quoted(key.name.as_str()), format!("keys[{at}].file"));
-            let file = key_file(&path, &key.source)?;
-            let missing = || Invalid::new(format!("keys[{at}].fingerprint"), "", "one in the name");
-            let fingerprint = key.name.fingerprint().ok_or_else(missing)?;
-            let _ = write!(
-                out,
-                "\n[[keys]]\nname = {name}\nfile = {file}\nfingerprint = \"{fingerprint}\"\n\
-                 active = {}\n",
-                key.active
-            );
-        }
-        Ok(())
     }
 
     fn write_roms(&self, out: &mut String) -> Result<(), Invalid> {
@@ -137,6 +127,22 @@ impl DecoyCost {
     pub fn to_toml(&self) -> String {
         format!("[[decoy.costs]]\nlike = {}\nshare = {}\n", quoted(&self.like), self.share)
     }
+}
+
+fn write_keys(out: &mut String, list: &str, keys: &[Key]) -> Result<(), Invalid> {
+    for (at, key) in keys.iter().enumerate() {
+        let (name, path) = (quoted(key.name.as_str()), format!("{list}[{at}].file"));
+        let file = key_file(&path, &key.source)?;
+        let missing = || Invalid::new(format!("{list}[{at}].fingerprint"), "", "one in the name");
+        let fingerprint = key.name.fingerprint().ok_or_else(missing)?;
+        let _ = write!(
+            out,
+            "\n[[{list}]]\nname = {name}\nfile = {file}\nfingerprint = \"{fingerprint}\"\n\
+             active = {}\n",
+            key.active
+        );
+    }
+    Ok(())
 }
 
 fn write_limits(out: &mut String, limits: &Limits) -> Result<(), Invalid> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use saltern_yescrypt::keys::KeyId;
+
 use crate::cost_class::key;
 use crate::opened::OpenedPolicy;
 use crate::policy::DecoyCost;
@@ -38,6 +40,23 @@ pub struct Census {
     pub costs: BTreeMap<String, u64>,
     /// Strings with further costs, after 10 000 different ones.
     pub other_costs: u64,
+    /// Sealed strings. If the policy has keys for seals and the account was given, the seal is
+    /// right.
+    pub sealed: u64,
+    /// Strings with a hash and without a seal.
+    pub unsealed: u64,
+    /// Strings that are not the ones sealed for their accounts. Beside this they are counted only
+    /// as accounts.
+    pub tampered: u64,
+    /// Strings with the seal of a key that the policy, which has others, does not have. Beside this
+    /// they are counted only as accounts.
+    pub unknown_seals: u64,
+    /// Strings that [`Table::seal`](super::Table::seal) would change.
+    pub needs_seal: u64,
+    /// Sealed strings by the name of the key.
+    pub seals: BTreeMap<String, u64>,
+    /// Sealed strings with further keys that the policy does not have, after 10 000 different ones.
+    pub other_seals: u64,
     /// Encrypted strings by the name of the key.
     pub keys: BTreeMap<String, u64>,
     /// Strings with further keys that the policy does not have, after 10 000 different ones.
@@ -83,6 +102,10 @@ impl Census {
             let known = opened.policy.has_key(&name);
             add(&mut self.keys, name, count, known, &mut self.other_keys);
         }
+        for (name, count) in other.seals {
+            let known = opened.policy.has_seal_key(&name);
+            add(&mut self.seals, name, count, known, &mut self.other_seals);
+        }
         for (id, count) in other.roms {
             let known = id == UNNAMED || opened.policy.has_rom(&id);
             add(&mut self.roms, id, count, known, &mut self.other_roms);
@@ -96,11 +119,11 @@ impl Census {
     /// assert!(census.numbers().contains(&("needs_rekey", 0)));
     /// ```
     #[must_use]
-    pub fn numbers(&self) -> [(&'static str, u64); 14] {
+    pub fn numbers(&self) -> [(&'static str, u64); 20] {
         self.clone().numbers_mut().map(|(name, number)| (name, *number))
     }
 
-    fn numbers_mut(&mut self) -> [(&'static str, &mut u64); 14] {
+    fn numbers_mut(&mut self) -> [(&'static str, &mut u64); 20] {
         [
             ("accounts", &mut self.accounts),
             ("locked", &mut self.locked),
@@ -113,6 +136,12 @@ impl Census {
             ("kept", &mut self.kept),
             ("below_floor", &mut self.below_floor),
             ("wrapped", &mut self.wrapped),
+            ("sealed", &mut self.sealed),
+            ("unsealed", &mut self.unsealed),
+            ("tampered", &mut self.tampered),
+            ("unknown_seals", &mut self.unknown_seals),
+            ("needs_seal", &mut self.needs_seal),
+            ("other_seals", &mut self.other_seals),
             ("other_keys", &mut self.other_keys),
             ("other_roms", &mut self.other_roms),
             ("other_costs", &mut self.other_costs),
@@ -121,6 +150,25 @@ impl Census {
 
     pub(super) fn add_bad(&mut self) {
         self.bad += 1;
+    }
+
+    /// Counts the seal of a string that has a hash.
+    pub(super) fn add_seal(&mut self, key: Option<KeyId>, opened: &OpenedPolicy) {
+        self.needs_seal += u64::from(key != opened.seals.active());
+        self.sealed += u64::from(key.is_some());
+        self.unsealed += u64::from(key.is_none());
+        if let Some(key) = key {
+            let (key, known) = (key.as_str().to_owned(), opened.policy.has_seal_key(key.as_str()));
+            count(&mut self.seals, key, known, &mut self.other_seals);
+        }
+    }
+
+    /// Counts a string that is not the one sealed for its account, or of which nobody knows it.
+    pub(super) fn add_unsound(&mut self, tampered: bool, locked: bool) {
+        self.accounts += 1;
+        self.locked += u64::from(locked);
+        self.tampered += u64::from(tampered);
+        self.unknown_seals += u64::from(!tampered);
     }
 
     /// Counts a string of a scheme that is known only by name.
@@ -137,7 +185,7 @@ impl Census {
         self.refused += u64::from(refused);
         let Some(hash) = &stored.hash else { return };
         *self.schemes.entry(hash.scheme()).or_default() += 1;
-        let mut reasons = opened.target.reasons(hash);
+        let mut reasons = opened.reasons(stored, hash);
         reasons.scheme |= !opened.policy.schemes.contains(&hash.scheme());
         self.wrapped += u64::from(matches!(hash, Hash::Wrapped(..)));
         self.outdated += u64::from(reasons.any());
@@ -146,6 +194,7 @@ impl Census {
         self.below_floor += u64::from(reasons.floor);
         self.needs_rekey += u64::from(reasons.key);
         self.needs_wrap += u64::from(matches!(hash, Hash::Foreign(_)));
+        self.add_seal(stored.sealed_with, opened);
         if let Some(key) = hash.key() {
             let (key, known) = (key.as_str().to_owned(), opened.policy.has_key(key.as_str()));
             count(&mut self.keys, key, known, &mut self.other_keys);

@@ -35,22 +35,32 @@ pub enum Format {
     Detect,
     /// The whole line is the string.
     Bare,
-    /// The string is one of the fields between colons, counted from 0: 1 in `user:hash:…`. Lines
-    /// with fewer fields are bad, unless they are empty or begin with `#`.
-    Field(usize),
-    /// The string is the value of this key of a JSON object; or, if the text begins with `/`, where
-    /// this JSON pointer (RFC 6901) leads. On its way a pointer enters text that is JSON itself, as
-    /// columns of databases have it. Objects without the key, or with `null` as its value, have no
-    /// string, and neither have lines that begin with `#`. An object with a duplicate key is bad.
+    /// Fields between colons, counted from 0. Lines with fewer fields are bad, unless they are
+    /// empty or begin with `#`.
+    Fields {
+        /// The field of the string: 1 in `user:hash:…`.
+        stored: usize,
+        /// The field of the account, usually 0; none if it is that of the string.
+        account: usize,
+    },
+    /// A JSON object. A key that begins with `/` is a JSON pointer (RFC 6901); on its way it enters
+    /// text that is JSON itself, as columns of databases have it. Lines that begin with `#` have no
+    /// string. An object with a duplicate key is bad.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
-    Json(String),
+    Json {
+        /// The key of the string. Objects without it, or with `null` as its value, have none.
+        stored: String,
+        /// The key of the account, whose value is text or a whole number, which counts as its
+        /// digits.
+        account: Option<String>,
+    },
     /// Credentials of Keycloak: JSON objects with `secret_data` and `credential_data`, as in its
     /// table `credential`, or `secretData` and `credentialData`, as in its exports; or users with
     /// such `credentials`. The string is put together from salt, digest, iterations and algorithm,
     /// in the PHC string format. A new string becomes the `value`, with no salt and the algorithm
     /// `saltern`; the value of any other algorithm is a string as it is. Credentials that are no
-    /// passwords have no string.
+    /// passwords have no string. The account is the `username`, if there is one.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Keycloak,
@@ -67,7 +77,7 @@ pub struct Entry<'l> {
     pub number: u64,
     /// The whole line, with the end of line.
     pub line: &'l [u8],
-    /// The account: the first field of a line of fields, unless that is the string itself.
+    /// The account: for detected lines of fields the first one.
     pub account: Option<&'l [u8]>,
     /// The stored string.
     pub stored: &'l str,
@@ -100,7 +110,7 @@ pub struct Report {
 pub struct Row {
     /// The number of the line, counted from 1.
     pub number: u64,
-    /// The account: the first field of a line of fields, unless that is the string itself.
+    /// The account: for detected lines of fields the first one.
     pub account: Option<Vec<u8>>,
     /// The stored string, which is empty for an account without one; or why it could not be read.
     pub stored: Result<String, Error>,
@@ -136,12 +146,15 @@ fn row(piece: &NumberedPiece, format: &Format) -> Option<Row> {
         Piece::Rest => return None,
         Piece::Start => (account(), Err(LONG)),
         Piece::Whole => match read(line, format).transpose()? {
-            Ok((place, stored)) => (place.account, Ok(stored.into_owned())),
+            Ok((place, stored)) => {
+                let stored = stored.into_owned();
+                (place.account, Ok(stored))
+            }
             Err(error) => (account(), Err(error)),
         },
     };
     let number = *number;
-    let account = account.map(|account| line[account].to_vec()).or_else(|| piece.entry.clone());
+    let account = account.or_else(|| piece.entry.clone());
     let is_one = account.is_some() || stored != Ok(String::new());
     is_one.then_some(Row { number, account, stored })
 }
@@ -258,7 +271,7 @@ fn begin(
         Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
     };
-    let account = place.account.clone().map(|account| &line[account]).or(entry.as_deref());
+    let account = place.account.as_deref().or(entry.as_deref());
     let ticket = operation(&Entry { number, line: &line, account, stored: &stored });
     drop(stored);
     Line::Part(line, place, ticket)
@@ -314,39 +327,36 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
         Format::Ldif => Ok(ldif::find(line)),
         Format::Detect => match line {
             #[cfg(feature = "json")]
-            [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json::find(line, "hash"),
+            [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json::find(line, "hash", None),
             [b'$', ..] => find(line, &Format::Bare),
             _ if ldif::is_line(line) => Err(Error::malformed(
                 "line",
                 "a string, and not LDIF, which has a format of its own",
             )),
-            _ if line.contains(&b':') => Ok(field(line, 1)),
+            _ if line.contains(&b':') => Ok(fields(line, 1, 0)),
             _ => find(line, &Format::Bare),
         },
-        Format::Field(index) => match field(line, *index) {
+        Format::Fields { stored, account } => match fields(line, *stored, *account) {
             None if !line.is_empty() => {
                 Err(Error::malformed("line", "the field that is to have the stored string"))
             }
             place => Ok(place),
         },
         #[cfg(feature = "json")]
-        Format::Json(key) => json::find(line, key),
+        Format::Json { stored, account } => json::find(line, stored, account.as_deref()),
         #[cfg(feature = "json")]
         Format::Keycloak => keycloak::find(line),
     }
 }
 
-fn field(line: &[u8], index: usize) -> Option<Place> {
-    let (mut start, mut account) = (0, None);
-    for (at, field) in line.split(|c| *c == b':').enumerate() {
-        let range = start..start + field.len();
-        if at == index {
-            return Some(Place { range, account, ..Place::default() });
-        }
-        start = range.end + 1;
-        account.get_or_insert(range);
-    }
-    None
+fn fields(line: &[u8], stored: usize, account: usize) -> Option<Place> {
+    let field = |index: usize| {
+        let mut ends = line.iter().enumerate().filter(|(_, c)| **c == b':').map(|(at, _)| at);
+        let start = index.checked_sub(1).map_or(Some(0), |before| Some(ends.nth(before)? + 1))?;
+        Some(start..ends.next().unwrap_or(line.len()))
+    };
+    let account = if account == stored { None } else { Some(line[field(account)?].to_vec()) };
+    Some(Place { range: field(stored)?, account, ..Place::default() })
 }
 
 /// Whether a line without a string in its place has one elsewhere.

@@ -10,10 +10,10 @@ use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 47] = [
+const WRONG: [(&str, &str); 50] = [
     (
         "x = 1",
-        "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, remember, replace, roms, schemes",
+        "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, remember, replace, roms, schemes, seal",
     ),
     ("schemes = []", "1: schemes: expected a list with \"yescrypt\": new hashes are of"),
     ("[pool]\nthread = 1", "2: pool.thread = 1: expected a known key: one of deadline,"),
@@ -121,6 +121,15 @@ const WRONG: [(&str, &str); 47] = [
     (
         "[[decoy.costs]]\nlike = '!$y$j75$abcd'\nshare = 1",
         "2: decoy.costs[0].like = '!$y$j75$abcd': expected a string that this policy can verify",
+    ),
+    ("[seal]\nrequired = true", "2: seal.required = true: expected false while no key"),
+    ("[[seal.keys]]\nname = \"a\"", "1: seal.keys[0].fingerprint: expected 16 digits"),
+    (
+        concat!(
+            "[[seal.keys]]\nname = \"a\"\nfile = \"a\"\nfingerprint = \"0011223344556677\"\n",
+            "[[seal.keys]]\nname = \"a\"\nfile = \"b\"\nfingerprint = \"8899aabbccddeeff\"\n",
+        ),
+        "6: seal.keys[1].name = \"a\": expected each name once",
     ),
     ("[limits]\nmemory = \"1e9\"", "2: limits.memory = \"1e9\": expected bytes"),
     ("[limits]\npassword = -1", "2: limits.password = -1: expected a number, at least 0"),

@@ -28,7 +28,8 @@ fn a_table_is_wrapped_and_every_account_keeps_its_password() {
         .map(|(number, (stored, _))| format!("user{number}:{stored}:1000:x"))
         .collect();
     let input = format!("# head\n{}\nbroken:$y$j9T$abc:1\nlocked:!:2\nshort", lines.join("\r\n"));
-    let (output, bad, report) = run(&input, &Format::Field(1), |stored| bulk.wrap(stored));
+    let (output, bad, report) =
+        run(&input, &Format::Fields { stored: 1, account: 0 }, |stored| bulk.wrap(stored));
     // The last one lacks the field.
     assert_eq!(bad, [(13, ErrorKind::BadInput), (15, ErrorKind::BadInput)]);
     assert_eq!((report.lines, report.others, report.bad), (15, 1, 2));
@@ -48,7 +49,8 @@ fn a_table_is_wrapped_and_every_account_keeps_its_password() {
         assert!(!login("wrong").is_match());
     }
     // A second run changes nothing.
-    let (again, _, report) = run(&output, &Format::Field(1), |stored| bulk.wrap(stored));
+    let (again, _, report) =
+        run(&output, &Format::Fields { stored: 1, account: 0 }, |stored| bulk.wrap(stored));
     assert_eq!((again, report.changed), (output, 0));
 }
 
@@ -63,7 +65,7 @@ fn lines_of_json_keep_all_but_the_string() {
         "{{\"id\": 1, \"hash\" : \"{stored}\", \"x\":[1.0, {{\"hash\":\"{stored}\"}}]}}\n\
          {{\"hash\":\"{escaped}\"}}\n{{\"hash\":null}}\n{{\"other\":1}}\n\n[1]\n{{\"hash\":7}}\n{{\"hash\":\n"
     );
-    let format = Format::Json("hash".to_owned());
+    let format = Format::Json { stored: "hash".to_owned(), account: None };
     let rekey = |stored: &str| Ticket::from(table.rekey(stored));
     let (output, bad, report) = run(&input, &format, rekey);
     let bad: Vec<u64> = bad.into_iter().map(|(line, _)| line).collect();

@@ -24,18 +24,20 @@ struct Object<'l>(HashMap<Name<'l>, &'l RawValue>);
 pub(super) const MALFORMED: Error =
     Error::malformed("line", "a JSON object with each key once and a stored string that is text");
 
-/// Where the string is: the value of a key, or what a pointer leads to.
-pub(super) fn find(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
+/// Where the string and the account are: the values of keys, or what pointers lead to.
+pub(super) fn find(line: &[u8], key: &str, account: Option<&str>) -> Result<Option<Place>, Error> {
     let Some(document) = Node::of_line(line)? else { return Ok(None) };
-    let found = match key.strip_prefix('/') {
-        None => document.get(key)?,
-        Some(path) => document.follow(path)?,
+    let find = |key: &str| match key.strip_prefix('/') {
+        None => document.get(key),
+        Some(path) => document.follow(path),
     };
-    let Some(text) = found.map(|found| found.text()).transpose()?.flatten() else {
+    let Some(text) = find(key)?.map(|found| found.text()).transpose()?.flatten() else {
         return Ok(None);
     };
+    let account = account.map(find).transpose()?.flatten();
+    let account = account.map(|found| found.account()).transpose()?;
     let (range, times) = text.place();
-    Ok(Some(Place { range, written: Written::Json(times), ..Place::default() }))
+    Ok(Some(Place { range, account, written: Written::Json(times), ..Place::default() }))
 }
 
 /// A document: a line, or a text in one that is JSON itself.
@@ -138,6 +140,17 @@ impl<'l> Node<'l> {
         let Document { at, depth, .. } = &self.document;
         let of_line = |place: usize| at.get(place).copied().unwrap_or(place);
         (of_line(self.range.start)..of_line(self.range.end), depth + 1)
+    }
+
+    /// What an account is called: what a text says, or the digits of a whole number.
+    pub(super) fn account(&self) -> Result<Vec<u8>, Error> {
+        const EXPECTED: &str = "an account that is text or a whole number";
+        let raw = self.raw();
+        if raw.strip_prefix('-').unwrap_or(raw).bytes().all(|c| c.is_ascii_digit()) {
+            return Ok(raw.as_bytes().to_vec());
+        }
+        let text = serde_json::from_str::<String>(raw).map(String::into_bytes);
+        text.map_err(|_| Error::malformed("line", EXPECTED))
     }
 
     /// What a text says, or how a number is written.

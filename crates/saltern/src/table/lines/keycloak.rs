@@ -14,8 +14,7 @@ const NAMES: [(&str, &str); 2] =
 /// Where the string of a credential or a user is.
 pub(super) fn find(line: &[u8]) -> Result<Option<Place>, Error> {
     let Some(object) = Node::of_line(line)? else { return Ok(None) };
-    let account = object.get("username")?.map(|name| name.text()).transpose()?.flatten();
-    let account = account.map(|name| name.place().0);
+    let account = object.get("username")?.map(|name| name.account()).transpose()?;
     let place = match object.get("credentials")? {
         None => credential(&object)?,
         Some(all) => {

@@ -41,11 +41,15 @@ fn lines_are_told_apart_by_what_they_look_like() {
 
 #[test]
 fn comments_are_none_wherever_the_string_is() {
-    let (entries, _, bad) = seen(b"# name:hash:x\nal:$y$a:x\n", &Format::Field(1));
+    let (entries, _, bad) =
+        seen(b"# name:hash:x\nal:$y$a:x\n", &Format::Fields { stored: 1, account: 0 });
     assert_eq!((entries, bad), (vec![entry(2, "al", "$y$a")], Vec::new()));
     #[cfg(feature = "json")]
     {
-        let (entries, _, bad) = seen(b"{\"h\":\"$y$a\"}\n#c\n", &Format::Json("h".to_owned()));
+        let (entries, _, bad) = seen(
+            b"{\"h\":\"$y$a\"}\n#c\n",
+            &Format::Json { stored: "h".to_owned(), account: None },
+        );
         assert_eq!((entries, bad), (vec![entry(1, "", "$y$a")], Vec::new()));
     }
 }
@@ -70,7 +74,8 @@ fn no_string_is_passed_over() {
     assert_eq!((entries, bad), (Vec::new(), vec![1, 2, 3, 4, 5]));
     assert_eq!(output, input.as_bytes());
     // A table whose lines lack the field is not the table that was meant.
-    let (entries, output, bad) = seen(b"a:b:c\na:b\n\n# x\na:b:\n", &Format::Field(2));
+    let (entries, output, bad) =
+        seen(b"a:b:c\na:b\n\n# x\na:b:\n", &Format::Fields { stored: 2, account: 0 });
     assert_eq!((entries, bad), (vec![entry(1, "a", "c")], vec![2]));
     assert_eq!(output, b"a:b:new\na:b\n\n# x\na:b:\n");
 }

@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use base64ct::{Base64, Encoding};
 
-/// Where the string is in a line, and the account.
+/// Where the string is in a line, and whose it is.
 #[derive(Default)]
 pub(super) struct Place {
     /// In JSON, without the quotes.
     pub(super) range: Range<usize>,
-    pub(super) account: Option<Range<usize>>,
+    /// As the account is called, without quotes and escapes.
+    pub(super) account: Option<Vec<u8>>,
     pub(super) written: Written,
     /// The string, if it was put together from several places.
     pub(super) composed: Option<String>,
