@@ -454,7 +454,8 @@ mod tests {
         let wrapped = Kind::Wrapped { inner: "$6$a", outer: "$y$" };
         assert_eq!(identify("{CRYPT}{over=$6$a}$y$"), Ok(wrapped));
         assert_eq!(identify("{seal=a}{CRYPT}{over=$6$a}$y$"), Ok(wrapped));
-        assert_eq!(identify(&format!("{{seal=a}}{mysql}")), Ok(Kind::Foreign(&MYSQL, mysql)));
+        let sealed = format!("{{seal=a}}{mysql}");
+        assert_eq!(identify(&sealed), Ok(Kind::Foreign(&OF_FORM[1], mysql)));
         for locked in ["!{seal=a}$y$", "{seal=a}!$y$", "{seal=a}{CRYPT}*"] {
             assert_eq!(identify(locked), Ok(Kind::Locked), "{locked}");
         }

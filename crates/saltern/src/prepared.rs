@@ -92,7 +92,7 @@ impl Prepared {
     /// A handle for the strings of one account: [`Table::for_account`].
     #[must_use]
     pub fn for_account(&self, account: impl AsRef<[u8]>) -> Self {
-        Prepared { table: self.table.for_account(account), decoys: Arc::clone(&self.decoys) }
+        Prepared { table: self.table.for_account(account), ..self.clone() }
     }
 
     /// The operations on stored strings that need no password.

@@ -150,7 +150,7 @@ impl Table {
     pub fn needs_rehash(&self, stored: &str) -> Result<Reasons, Error> {
         let stored = Stored::parse(stored)?;
         let reasons = |hash: &Hash| {
-            let mut reasons = self.opened.reasons(&stored, hash);
+            let mut reasons = self.opened.reasons(stored.sealed_with, hash);
             reasons.scheme |= !self.policy().schemes.contains(&hash.scheme());
             reasons
         };

@@ -55,7 +55,7 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const LINES: &str = "application/x-ndjson";
 
 /// The number of operations.
-pub(crate) const OPS: usize = 12;
+pub(crate) const OPS: usize = 13;
 
 /// A route: method, path and operation.
 #[derive(Clone, Copy, Debug)]

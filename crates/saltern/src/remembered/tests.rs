@@ -14,6 +14,7 @@ const CURRENT: Known = Known {
         key: false,
         rom: false,
         wrapped: false,
+        seal: false,
     },
     update_due: false,
 };

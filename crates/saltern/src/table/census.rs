@@ -185,7 +185,7 @@ impl Census {
         self.refused += u64::from(refused);
         let Some(hash) = &stored.hash else { return };
         *self.schemes.entry(hash.scheme()).or_default() += 1;
-        let mut reasons = opened.reasons(stored, hash);
+        let mut reasons = opened.reasons(stored.sealed_with, hash);
         reasons.scheme |= !opened.policy.schemes.contains(&hash.scheme());
         self.wrapped += u64::from(matches!(hash, Hash::Wrapped(..)));
         self.outdated += u64::from(reasons.any());

@@ -281,7 +281,7 @@ fn logins_seal_and_reseal() {
     let moving = Passwords::new(sealing(&[("2026", 1)], false)).unwrap();
     let login = |passwords: &Passwords, stored: &str| {
         let outcome = passwords.verify("alice", "secret", Some(stored)).wait().unwrap();
-        let Outcome::Match { outdated, update } = outcome else { panic!("{stored}") };
+        let Outcome::Match { outdated, update, .. } = outcome else { panic!("{stored}") };
         (outdated.words(), update.map(|update| update.new))
     };
     let (words, update) = login(&moving, &plain);

@@ -187,7 +187,7 @@ fn rewritten(line: &str, format: &Format) -> (Vec<Seen>, String, Vec<u64>) {
 #[cfg(feature = "json")]
 #[test]
 fn a_pointer_leads_through_objects_arrays_and_texts() {
-    let pointer = Format::Json("/a/1/b~1c/d".to_owned());
+    let pointer = Format::Json { stored: "/a/1/b~1c/d".to_owned(), account: None };
     // The same as objects, in a text, and in a text in a text.
     let inner = r#"{"d" : "$y$\u0061\/\"\\\ud83d\ude00"}"#;
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
