@@ -23,11 +23,11 @@ A string is sealed for the id of its account: the first field, unless
 --id-field or --id-key says otherwise. This must be the id that logins
 give, and must never change. Lines without an id are bad.
 
-Strings get a seal of the active key of [[seal.keys]]; those that have it
-are passed on unchanged, so that an interrupted run can be repeated. If no
-key is active, seals come off. Strings of every scheme can be sealed.
-Replace a string in the table only if the old one is still there: the
-user may have logged in meanwhile.
+Strings get a seal of the active key of [[seal.keys]]; those that have
+it are passed on unchanged, so that an interrupted run can be repeated.
+If no key is active, seals come off. Strings of every scheme can be
+sealed. Replace a string in the table only if the old one is still
+there: the user may have logged in meanwhile.
 
 A string whose seal is wrong is tampered: it was sealed for another
 account, or altered. It is reported with its line and never sealed anew,

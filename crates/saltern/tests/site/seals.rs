@@ -383,8 +383,8 @@ fn keys_and_wrapping_keep_strings_sealed() {
     assert!(prepared.table().for_account("bob").rekey(&sealed).is_err());
     assert_eq!(prepared.table().rekey(&plain).unwrap_err().kind(), ErrorKind::Tampered);
     // Also what nobody verifies.
-    let phpass = "$P$B12345678hQVMEGrhWZlL6XXEKLPfp/";
-    let sealed = moving.seal(phpass).unwrap().unwrap();
+    let sm3 = "$sm3$abcdefgh$mGcuGEgSsbxLNaXGdkHkcYSLdxxxxxxxxxxxxxxxxxx";
+    let sealed = moving.seal(sm3).unwrap().unwrap();
     let mut census = Census::default();
     prepared.table().for_account("alice").count(&sealed, &mut census).unwrap();
     assert_eq!((census.refused, census.sealed, census.seals["2026"]), (1, 1, 1));

@@ -73,8 +73,12 @@ class Session:
         fail(f"there is no process {name}", self)
 
     def state(self, pid):
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0]
+        """The letter of its state; Z as well if it is already gone."""
+        try:
+            with open(f"/proc/{pid}/stat") as stat:
+                return stat.read().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return "Z"
 
     def expect_state(self, pid, wanted):
         end = time.monotonic() + PATIENCE
