@@ -273,7 +273,10 @@ impl Reader {
                 let setting = form.setting(setting.map(|text| text.as_bytes()));
                 let setting = setting.map_err(|error| format!("{error:#}"))?;
                 *notes = form.notes(&setting, &request.password);
-                let passwords = self.within(due);
+                let mut passwords = self.within(due);
+                if let Some(account) = &request.account {
+                    passwords = passwords.for_account(account.as_bytes());
+                }
                 Ok(Pending::Hash(passwords.hash_with_setting(&*request.password, setting)))
             }
             Task::Verify { .. } if setting.is_some() => {
@@ -287,7 +290,8 @@ impl Reader {
                 *notes = assumed.notes(hash);
                 let passwords = self.within(due);
                 let passwords = if *updates { passwords } else { passwords.without_updates() };
-                Ok(Pending::Verify(passwords.verify("", &*request.password, Some(hash))))
+                let account = request.account.as_ref().map_or("", |id| id.as_str());
+                Ok(Pending::Verify(passwords.verify(account, &*request.password, Some(hash))))
             }
         }
     }

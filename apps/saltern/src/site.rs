@@ -29,6 +29,9 @@ impl Origin {
                 let (need, limit) = (needed.div_ceil(1 << 20), limit >> 20);
                 format!("this takes {need} MiB of memory, more than --memory {limit} allows")
             }
+            (Origin::File, Error::Malformed { what: "account", .. }) => {
+                format!("{error}; give it with --account, or as `account` in a line of JSON")
+            }
             (_, error) => error.to_string(),
         }
     }

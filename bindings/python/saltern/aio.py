@@ -28,8 +28,8 @@ class AsyncPasswordHasher:
 
     Hashes are computed in the threads of the process's pool, which do not need the interpreter;
     the event loop is notified through a pipe. Cancelling a task cancels its hash if that has not
-    begun, at the latest in the next turn of the loop. Any number of event loops may use one object. The loop must support ``add_reader``, as
-    all do except the proactor loop on Windows.
+    begun, at the latest in the next turn of the loop. Any number of event loops may use one object.
+    The loop must support ``add_reader``, as all do except the proactor loop on Windows.
     """
 
     def __init__(

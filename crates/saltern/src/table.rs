@@ -328,6 +328,24 @@ pub fn cost(stored: &str) -> Result<Option<(Scheme, u64)>, Error> {
     Ok(hash.map(|hash| (hash.scheme(), hash.memory())))
 }
 
+/// The name and fingerprint of the key that a stored string is sealed with; `None` for a string
+/// without a seal. Whether the seal is right is not checked: that takes the key.
+///
+/// ```
+/// use saltern::table::seal_key;
+/// let seal = "{seal=2026+6bd26b5a8039a810,b9dbbfcc200e7d97bde51df4f097aca4}";
+/// let stored = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+/// assert_eq!(seal_key(&format!("{seal}{stored}"))?.unwrap(), "2026+6bd26b5a8039a810");
+/// assert_eq!(seal_key(stored)?, None);
+/// # Ok::<(), saltern::Error>(())
+/// ```
+///
+/// # Errors
+/// *Bad input* for a malformed seal.
+pub fn seal_key(stored: &str) -> Result<Option<String>, Error> {
+    Ok(Sealed::parse(stored)?.seal.map(|seal| seal.key.to_string()))
+}
+
 /// Refuses to retire something that the policy, stored strings, or decoys need.
 fn retire(
     what: String,

@@ -43,8 +43,9 @@ Examples:
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password` or `password_hex`
-for bytes that are not UTF-8; optionally `setting`, as --setting; and
-`id`, which is repeated in the answer. Answers are objects with `line`
+for bytes that are not UTF-8; optionally `setting`, as --setting;
+`account`, as --account; and `id`, which is repeated in the answer.
+Answers are objects with `line`
 and `hash` or `error`, such as
   {\"id\":\"bob\",\"password\":\"secret\"}
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
@@ -78,6 +79,16 @@ pub(crate) struct Args {
     /// Hash with the cost, key and ROM of this site policy
     #[arg(long, help_heading = "New string", value_name = "FILE")]
     policy: Option<PathBuf>,
+
+    /// Id of the account that the string is sealed for, if the policy has an active key for seals
+    #[arg(
+        long,
+        help_heading = "New string",
+        value_name = "ID",
+        requires = "policy",
+        conflicts_with = "jsonl"
+    )]
+    account: Option<OsString>,
 
     #[command(flatten)]
     key: KeyArgs,
@@ -164,10 +175,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let password = args.password.read(Prompt::Twice)?;
     ensure!(!password.is_empty() || args.allow_empty, EMPTY);
     let notes = form.notes(&setting, &password);
-    let hash = site.passwords()?.hash_with_setting(&*password, setting).wait();
+    let mut passwords = site.passwords()?.clone();
+    if let Some(account) = &args.account {
+        passwords = passwords.for_account(account.as_encoded_bytes());
+    }
+    let hash = passwords.hash_with_setting(&*password, setting).wait();
     let hash = hash.map_err(|error| anyhow::Error::msg(site.origin.words(&error)))?;
     // Dropped before writing, which may take long: no secret is left by then.
-    drop((site, form, password));
+    drop((passwords, site, form, password));
     let mut output = Output::new();
     output.line(hash)?;
     output.flush()?;

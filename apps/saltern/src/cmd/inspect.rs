@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::ArgGroup;
 use saltern::policy::{self, memory_text};
-use saltern::table::{Kind, identify, scheme};
+use saltern::table::{Kind, identify, scheme, seal_key};
 use saltern_yescrypt::{
     Error, HashString, Params, Scheme, Setting,
     params::Mode,
@@ -71,6 +71,9 @@ struct Record {
     /// The hash within this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     over: Option<Inner>,
+    /// The key of the seal before the string.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seal: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -198,6 +201,7 @@ impl Record {
     fn fill(&mut self, stored: &str) -> Result<(), String> {
         let kind = identify(stored).map_err(|error| error.to_string())?;
         self.scheme = entries::scheme(kind);
+        self.seal = seal_key(stored).map_err(|error| error.to_string())?;
         match kind {
             Kind::Ours(_, text) => self.fill_ours(text)?,
             Kind::Wrapped { inner, outer } => {
@@ -205,11 +209,7 @@ impl Record {
                 let scheme = scheme.map_or("", policy::Scheme::name);
                 self.over = Some(Inner { scheme, setting: inner.to_owned() });
                 self.fill_ours(outer)?;
-                if let Some(details) = &mut self.details {
-                    details.crypt3 = false;
-                    details.crypt3_obstacles =
-                        vec!["it does not know hashes over hashes".to_owned()];
-                }
+                self.is_not_crypt3("it does not know hashes over hashes");
             }
             Kind::Foreign(known, _) => {
                 self.accepted_as = known.scheme.map(policy::Scheme::name);
@@ -221,7 +221,18 @@ impl Record {
             Kind::Shadowed => self.kind = "shadowed",
             _ => {}
         }
+        if self.seal.is_some() {
+            self.is_not_crypt3("it does not know seals");
+        }
         Ok(())
+    }
+
+    /// Notes why a plain Linux cannot verify the string.
+    fn is_not_crypt3(&mut self, obstacle: &str) {
+        if let Some(details) = &mut self.details {
+            details.crypt3 = false;
+            details.crypt3_obstacles.push(obstacle.to_owned());
+        }
     }
 
     /// Fills in the contents of a string of ours.
@@ -305,7 +316,7 @@ fn words(entry: &Entry, record: &Record) -> String {
     let Some(label) = entry.label() else {
         return record.table();
     };
-    let mut line = format!("{label}: {}", record.headline());
+    let mut line = format!("{label}: {}", record.summary());
     if let Some(details) = &record.details {
         line += &format!(", {}, {}", details.parameters(), details.verdict());
     }
@@ -337,14 +348,20 @@ impl Record {
         }
     }
 
+    /// What it is, and whether it is sealed.
+    fn summary(&self) -> String {
+        let sealed = if self.seal.is_some() { ", sealed" } else { "" };
+        self.headline() + sealed
+    }
+
     fn table(&self) -> String {
         if let Some(details) = &self.escrypt {
-            let mut rows = vec![("string", self.headline())];
+            let mut rows = vec![("string", self.summary())];
             rows.extend(details.rows());
             return layout(&rows);
         }
         let Some(details) = &self.details else {
-            return self.headline();
+            return self.summary();
         };
         let mut rows = vec![("string", self.headline()), ("mode", details.mode_words())];
         if let Some(cost) = details.cost {
@@ -359,6 +376,7 @@ impl Record {
         if let Some(key) = &details.key {
             rows.push(("key", key.clone()));
         }
+        rows.extend(self.seal.iter().map(|key| ("sealed with", key.clone())));
         rows.push(("memory", memory_text(details.memory_bytes)));
         rows.push(("salt", format!("{} bytes", details.salt_bytes)));
         rows.push(("crypt(3)", details.verdict()));

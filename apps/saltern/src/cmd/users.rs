@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Subcommand;
-use saltern::table::{Kind, identify};
+use saltern::table::{Kind, identify, seal_key};
 use saltern::users::Users;
 
 use crate::new_file;
@@ -138,7 +138,8 @@ impl NewPassword {
         if password.is_empty() {
             bail!("the password is empty");
         }
-        Ok(site.passwords()?.hash(&*password).wait()?)
+        let passwords = site.passwords()?.for_account(&self.name);
+        Ok(passwords.hash(&*password).wait()?)
     }
 }
 
@@ -155,7 +156,8 @@ fn list(file: &Path) -> anyhow::Result<()> {
             Ok(_) => "elsewhere".to_owned(),
             Err(error) => error.to_string(),
         };
-        output.line(format!("{name}: {what}"))?;
+        let sealed = if let Ok(Some(_)) = seal_key(stored) { ", sealed" } else { "" };
+        output.line(format!("{name}: {what}{sealed}"))?;
     }
     output.flush()
 }

@@ -1,11 +1,12 @@
 //! `saltern verify`: whether a password matches a stored string, or which strings in a file.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
 use clap::ArgGroup;
-use saltern::Passwords;
+use saltern::{Passwords, Prepared};
 use serde::Serialize;
 
 use crate::entries::{Entry, EntryArgs, OF_A_FILE};
@@ -43,7 +44,8 @@ Examples:
 
 With --jsonl a line holds an object with `password` or `password_hex`
 for bytes that are not UTF-8; `hash`; and optionally `id`, which is
-repeated in the answer. Answers are objects with `line` and `match` or
+repeated in the answer; and `account`, its id, for which the string may
+be sealed. Answers are objects with `line` and `match` or
 `error`, such as
   {\"id\":7,\"password\":\"secret\",\"hash\":\"$y$j9T$…\"}
   {\"line\":1,\"id\":7,\"match\":true}
@@ -82,6 +84,10 @@ pub(crate) struct Args {
     /// If a string that matches is outdated, print the string to store instead
     #[arg(long, help_heading = "Policy", requires = "policy", conflicts_with = "quiet")]
     update: bool,
+
+    /// Id of the account, for which the string may be sealed; in a file, the user of the line
+    #[arg(long, value_name = "ID", help_heading = "Policy", requires = "policy", conflicts_with_all = ["hash_file", "jsonl"])]
+    account: Option<OsString>,
 
     #[command(flatten)]
     key: KeyArgs,
@@ -173,13 +179,13 @@ impl Verifier {
         let password = match &mut self.password {
             Some(password) => password,
             // Nobody is asked for a password that cannot be used.
-            None => match self.site.prepared().can_verify(stored) {
+            None => match args.for_account(self.site.prepared(), entry).can_verify(stored) {
                 Err(error) => return Ok(Verdict::of(Err(error), origin)),
                 Ok(_) => self.password.insert(args.password.read(Prompt::Once)?),
             },
         };
         let passwords = self.site.passwords()?;
-        let account = entry.user.as_deref().unwrap_or_default();
+        let account = args.account(entry).unwrap_or_default();
         let verify = |passwords: &Passwords| passwords.verify(account, &**password, Some(stored));
         let ticket = match args.update {
             true => verify(passwords),
@@ -190,6 +196,16 @@ impl Verifier {
 }
 
 impl Args {
+    /// The account that a string belongs to, if that is known.
+    fn account<'a>(&'a self, entry: &'a Entry) -> Option<&'a [u8]> {
+        entry.user.as_deref().or(self.account.as_deref().map(OsStr::as_encoded_bytes))
+    }
+
+    fn for_account(&self, prepared: &Prepared, entry: &Entry) -> Prepared {
+        let account = self.account(entry).filter(|account| !account.is_empty());
+        account.map_or_else(|| prepared.clone(), |account| prepared.for_account(account))
+    }
+
     /// The policy of a file or of the options.
     fn site(&self) -> anyhow::Result<Site> {
         let level = self.limits.level()?;

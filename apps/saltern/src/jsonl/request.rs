@@ -15,6 +15,8 @@ pub(crate) struct Request {
     pub(super) setting: Option<Zeroizing<String>>,
     /// The string to verify.
     pub(super) hash: Option<Zeroizing<String>>,
+    /// The id of the account that the string belongs to.
+    pub(super) account: Option<Zeroizing<String>>,
     /// How long to wait for the answer.
     pub(super) timeout: Option<Duration>,
 }
@@ -32,12 +34,13 @@ impl Request {
     }
 
     fn take(mut fields: Fields<'_>) -> Result<Request, Malformed> {
-        fields.only(&["password", "password_hex", "setting", "hash", "timeout_ms"])?;
+        fields.only(&["password", "password_hex", "setting", "hash", "account", "timeout_ms"])?;
         let timeout: Option<u64> = fields.take("timeout_ms")?;
         Ok(Request {
             password: json::password(fields.take("password")?, fields.take("password_hex")?)?,
             setting: fields.take("setting")?,
             hash: fields.take("hash")?,
+            account: fields.take("account")?,
             timeout: timeout.map(Duration::from_millis),
         })
     }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::program::{assert_one_error, run, seen, stderr, stdout};
 
 /// A policy whose hashes take a millisecond.
@@ -59,6 +61,71 @@ fn users_are_added_changed_listed_and_removed() {
     assert_one_error(&users(&["add", "carl"], "\n"), "the password is empty");
     fs::write(&file, "alice\n").unwrap();
     assert_one_error(&users(&["list"], ""), "1: expected a name, a colon and a stored string");
+}
+
+/// With an active key for seals, a string belongs to the name that it was made for.
+#[test]
+fn new_strings_are_sealed_for_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, policy, key] = ["site.users", "saltern.toml", "seal.key"]
+        .map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    let made = run(&["key", "new", "2026", &key], "");
+    assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    let (_, fingerprint) = stdout(&made).trim().split_once('+').unwrap();
+    let entry = format!(
+        "[[seal.keys]]\nname = \"2026\"\nfile = \"seal.key\"\nfingerprint = \"{fingerprint}\"\nactive = true\n"
+    );
+    fs::write(&policy, format!("{CHEAP}[seal]\nrequired = true\n{entry}")).unwrap();
+    let add = ["users", "add", &file, "alice", "--create", "--policy", &policy, "--stdin"];
+    assert_eq!(seen(&run(&add, "secret\n")), (Some(0), "", ""));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("alice:{seal=2026+"), "{text}");
+    fs::write(&file, format!("{text}{}", text.replacen("alice", "bob", 1))).unwrap();
+    let verify = |name| {
+        run(
+            &["verify", "--hash-file", &file, "--policy", &policy, "--user", name, "--stdin"],
+            "secret\n",
+        )
+    };
+    assert_eq!(verify("alice").status.code(), Some(0), "{}", stderr(&verify("alice")));
+    let bob = verify("bob");
+    assert_eq!(bob.status.code(), Some(2));
+    assert!(
+        stdout(&bob).contains("bob: error: the stored string is not the one sealed"),
+        "{}",
+        stdout(&bob)
+    );
+    let listed = stdout(&run(&["users", "list", &file], "")).to_owned();
+    assert_eq!(listed, "alice: yescrypt ($y$), sealed\nbob: yescrypt ($y$), sealed\n");
+    let stored = text.trim().strip_prefix("alice:").unwrap();
+    let inspected = stdout(&run(&["inspect", stored], "")).to_owned();
+    assert!(inspected.contains("sealed with 2026+"), "{inspected}");
+    assert!(inspected.contains("cannot verify it: it does not know seals"), "{inspected}");
+    assert_one_error(&run(&["inspect", &stored.replacen("2026+", "2026", 1)], ""), "{seal=");
+    // One string alone, and lines of JSON.
+    let hash = |account: &[&str]| {
+        run(&[&["hash", "--policy", &policy, "--stdin"], account].concat(), "secret\n")
+    };
+    assert_one_error(&hash(&[]), "--account");
+    let made = stdout(&hash(&["--account", "carol"])).trim().to_owned();
+    assert!(made.starts_with("{seal=2026+"), "{made}");
+    let check = |account: &[&str]| {
+        run(&[&["verify", "--policy", &policy, "--stdin", &made], account].concat(), "secret\n")
+    };
+    assert_eq!(check(&["--account", "carol"]).status.code(), Some(0));
+    assert_one_error(&check(&["--account", "dave"]), "not the one sealed for this account");
+    assert_one_error(&check(&[]), "--account");
+    let line = "{\"password\":\"secret\",\"account\":\"carol\"}\n";
+    let answer = run(&["hash", "--policy", &policy, "--jsonl"], line);
+    let answer: serde_json::Value = serde_json::from_str(stdout(&answer)).unwrap();
+    let lines = ["carol", "dave"].map(|account| {
+        let line = json!({ "password": "secret", "account": account, "hash": answer["hash"] });
+        line.to_string() + "\n"
+    });
+    let answers = run(&["verify", "--policy", &policy, "--jsonl"], lines.concat());
+    let answers: Vec<&str> = stdout(&answers).lines().collect();
+    assert_eq!(answers[0], "{\"line\":1,\"match\":true}");
+    assert!(answers[1].contains("not the one sealed"), "{answers:?}");
 }
 
 /// What htpasswd has made is read, and it reads what is made here.

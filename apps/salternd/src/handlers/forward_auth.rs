@@ -85,10 +85,11 @@ async fn check(
     let hash = users.find(&user).filter(|stored| !stored.is_empty());
     let login = Login { account: &user, password: &password, hash, updates: file.update };
     let answer = match verify(context, &passwords, &login, Some(time)).await {
-        // A string that is damaged, or that the policy refuses: nobody outside learns that there is
-        // such a user. The operator does.
+        // A string that is damaged, that was not sealed for this user, or that the policy refuses:
+        // nobody outside learns that there is such a user. The operator does.
         Err(problem)
-            if hash.is_some() && matches!(problem.kind, Kind::BadInput | Kind::OverLimit) =>
+            if hash.is_some()
+                && matches!(problem.kind, Kind::BadInput | Kind::OverLimit | Kind::Tampered) =>
         {
             context.state.metrics.problem(&problem);
             let fields = [("users", json!(file.name)), ("detail", json!(problem.detail))];

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use base64ct::{Base64, Encoding};
 
-use super::daemon::{Answer, Daemon, POLICY, another, ask, ask_with, config, folder, until};
+use super::daemon::{
+    Answer, Daemon, POLICY, another, ask, ask_with, config, folder, key_entry, until,
+};
 
 /// Of 1 MiB, made with "secret".
 const OLD: &str = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$pLOAA.GWfQElzJMkN.JqzcItGXS.DsOZsBOX0fO4NDC";
@@ -159,6 +161,33 @@ fn users_whose_strings_are_refused_are_told_to_the_operator_alone() {
     let counted = with_users(limits, POLICY, "user0:secret\n");
     let tries = ["user0", "mallory"].map(|user| [(); 3].map(|()| answer(&counted, user).0));
     assert_eq!(tries, [[401, 401, 429]; 2]);
+}
+
+/// A string is sealed for the user's name: with another name, or without its seal, nobody passes,
+/// and outside, such users are unknown.
+#[test]
+fn strings_are_sealed_for_the_name_of_their_user() {
+    let key = key_entry("2026", [7; 32]).replace("[[keys]]", "[[seal.keys]]");
+    let users = format!("alice:{OLD}\n");
+    let folder =
+        folder(&config(&(USERS.to_owned() + "update = true\n")), &(POLICY.to_owned() + &key));
+    std::fs::write(folder.path().join("key"), [7; 32]).unwrap();
+    std::fs::write(folder.path().join("site.users"), &users).unwrap();
+    let daemon = Daemon::start_in(folder);
+    let answer = |user: &str| asked(&daemon, &basic(format!("{user}:secret"))).status;
+    assert_eq!(answer("alice"), 200);
+    let sealed = std::fs::read_to_string(daemon.file("site.users")).unwrap();
+    let sealed = sealed.strip_prefix("alice:").unwrap().trim_end();
+    assert!(sealed.starts_with("{seal=2026+"), "{sealed}");
+    let required = format!("{POLICY}[seal]\nrequired = true\n{key}");
+    daemon.write("saltern.toml", required);
+    let plain = sealed.rsplit_once('}').unwrap().1;
+    daemon.write("site.users", format!("alice:{sealed}\nbob:{sealed}\ncarol:{plain}\n"));
+    daemon.reload();
+    assert_eq!(["alice", "bob", "carol", "mallory"].map(answer), [200, 401, 401, 401]);
+    assert_eq!(daemon.metric("saltern_refused_total", "reason=\"tampered\""), 2.0);
+    let said = daemon.said();
+    assert!(said.contains("\"event\":\"tampered\""), "{said}");
 }
 
 #[test]

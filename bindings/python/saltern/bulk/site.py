@@ -82,7 +82,12 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
 
 
 def _missing(name: str, here: list[Any], there: list[Any]) -> list[str]:
-    kinds = {"keys": "the key", "seal_keys": "the seal key", "roms": "the ROM", "schemes": "the scheme"}
+    kinds = {
+        "keys": "the key",
+        "seal_keys": "the seal key",
+        "roms": "the ROM",
+        "schemes": "the scheme",
+    }
     kind = kinds.get(name, name)
     lacks = [f"{kind} {item} is missing" for item in here if item not in there]
     return lacks + [f"{kind} {item} is different or too many" for item in there if item not in here]

@@ -150,6 +150,15 @@ class Policies:
         file.write_text(text)
         return file
 
+    def sealing(self, active: str, *, required: bool = False) -> Path:
+        """One with an active key for seals."""
+        mark = fingerprint(self.key("seal"))
+        more = (
+            f"[seal]\nrequired = {str(required).lower()}\n[[seal.keys]]\n"
+            f'name = "seal"\nfile = "seal.key"\nfingerprint = "{mark}"\nactive = true\n'
+        )
+        return self.file(active, more=more)
+
     def hasher(self, active: str) -> PasswordHasher:
         return PasswordHasher.from_policy(self.file(active))
 

@@ -100,13 +100,14 @@ ARGUMENTS = {
     "rekey DSN --out x": "--out goes with --parquet: --dsn has no use for it",
     "rekey DSN --sample 9": "--sample is for verify-sample: rekey has no use for it",
     "wrap DSN --passwords x": "--passwords is for verify-sample: wrap has no use for it",
-    "verify-sample DSN --range-rows 9": "--range-rows is for rekey, wrap and census: verify-",
-    "verify-sample DSN --workers 9": "--workers is for rekey, wrap and census: verify-",
+    "verify-sample DSN --range-rows 9": "--range-rows is for rekey, wrap, seal and census: verify-",
+    "verify-sample DSN --workers 9": "--workers is for rekey, wrap, seal and census: verify-",
     "verify-sample FILE": "verify-sample needs --dsn",
-    "census DSN --most-errors 9": "--most-errors is for rekey and wrap: census has no use for it",
-    "census DSN --ledger-schema x": "--ledger-schema is for rekey and wrap",
+    "seal FILE --out x": "seal needs --id, the column that the seals are for",
+    "census DSN --most-errors 9": "--most-errors is for rekey, wrap and seal: census has no use",
+    "census DSN --ledger-schema x": "--ledger-schema is for rekey, wrap and seal",
     "rekey FILE": "--parquet needs --out, the file to be written",
-    "census FILE --out x": "--out is for rekey and wrap: census has no use for it",
+    "census FILE --out x": "--out is for rekey, wrap and seal: census has no use for it",
     "census FILE --table x": "--table goes with --dsn: --parquet has no use for it",
     "census FILE --workers 2": "--workers goes with --dsn",
     "census FILE --range-rows 2": "--range-rows goes with --dsn",
@@ -158,7 +159,7 @@ def test_the_page_has_all_names_of_reports(
     server: Server, policies: Policies, bulk: Bulk, tmp_path: Path
 ) -> None:
     fill(server, "users", [policies.hasher("a").hash("x")] * 20 + ["garbage"])
-    file, policy = tmp_path / "users.parquet", policies.file("b")
+    file, policy = tmp_path / "users.parquet", policies.sealing("b")
     parquet.write_table(pa.table({"hash": ["garbage"]}), file)
     on_file = ["--policy", policy, "--hash", "hash", "--json", "--parquet", file]
     reports = [bulk(operation, policy).report for operation in OPERATIONS] + [

@@ -36,9 +36,8 @@ fuzz_target!(|input: (&str, &str)| {
             assert!(text.ends_with(&made));
         }
         Ok(None) => {}
-        Err(error) => assert!(
-            !matches!(error.kind(), ErrorKind::Overloaded | ErrorKind::Internal),
-            "{error}"
-        ),
+        Err(error) => {
+            assert!(!matches!(error.kind(), ErrorKind::Overloaded | ErrorKind::Internal), "{error}")
+        }
     }
 });

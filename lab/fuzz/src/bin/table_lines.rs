@@ -20,9 +20,9 @@ fuzz_target!(|input: &[u8]| {
     let Some((kind, input)) = input.split_first() else { return };
     let format = match kind % 6 {
         0 => Format::Detect,
-        1 => Format::Field(1),
-        2 => Format::Json("hash".to_owned()),
-        3 => Format::Json("/a/0/b".to_owned()),
+        1 => Format::Fields { stored: 1, account: 0 },
+        2 => Format::Json { stored: "hash".to_owned(), account: Some("id".to_owned()) },
+        3 => Format::Json { stored: "/a/0/b".to_owned(), account: None },
         4 => Format::Keycloak,
         _ => Format::Ldif,
     };

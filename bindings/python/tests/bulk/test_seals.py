@@ -1,0 +1,89 @@
+"""Strings that are sealed for the ids of their rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from conftest import Bulk, Policies, Server, content, fill, run
+from pyarrow import parquet
+
+from saltern import PasswordHasher, TamperedError
+from saltern.bulk import Rewrite
+
+ROWS = 300
+
+
+@pytest.mark.parametrize("kind", ["bigint", "uuid", "text"])
+def test_a_table_is_sealed(server: Server, policies: Policies, bulk: Bulk, kind: str) -> None:
+    old = policies.hasher("b")
+    stored: list[str | None] = [*old.hash_many([f"password {n}" for n in range(ROWS)]), "!", None]
+    fill(server, "users", stored, kind)
+    policy = policies.sealing("b")
+    report = bulk("seal", policy, "--range-rows", 50).report
+    assert (report["changed"], report["locked"], report["null"]) == (ROWS, 1, 1)
+    rows = content(server)
+    hasher = PasswordHasher.from_policy(policies.sealing("b", required=True))
+    sealed = {str(id): hash for id, (hash, _) in rows.items() if hash not in ("!", None)}
+    assert all(hash.startswith("{seal=seal+") for hash in sealed.values() if hash)
+    # A login gives the id as the database prints it.
+    answers = hasher.verify_many(list(sealed.values()), ["x"] * ROWS, accounts=list(sealed))
+    assert answers == [False] * ROWS
+    again = bulk("seal", policy, "--restart").report
+    assert (again["changed"], again["same"]) == (0, ROWS)
+    assert content(server) == rows
+    counts = bulk("census", policies.sealing("b", required=True)).report
+    assert (counts["sealed"], counts["tampered"]) == (ROWS, 0)
+    # Two rows change places, one loses its seal.
+    first, second, third = list(sealed)[:3]
+    plain = str(sealed[third]).split("}", 1)[1]
+    for id, hash in ((first, sealed[second]), (second, sealed[first]), (third, plain)):
+        with server.connect() as connection:
+            connection.execute("UPDATE users SET password_hash = %s WHERE id::text = %s", [hash, id])
+    census = bulk("census", policies.sealing("b", required=True))
+    assert census.report["tampered"] == 3 and census.status == 1
+    assert sorted(row["id"] for row in census.report["listed"]) == sorted([first, second, third])
+    moved = bulk("rekey", policies.sealing("a", required=True), "--most-errors", 5)
+    assert moved.report["tampered"] == 3
+    with pytest.raises(TamperedError):
+        hasher.verify(sealed[second], "x", account=first)
+
+
+def test_rows_are_rekeyed_with_their_seals(
+    server: Server, policies: Policies, bulk: Bulk
+) -> None:
+    hasher = PasswordHasher.from_policy(policies.sealing("a", required=True))
+    ids = [str(3 * n) for n in range(ROWS)]
+    fill(server, "users", hasher.hash_many(["secret"] * ROWS, accounts=ids))
+    policy = policies.sealing("b", required=True)
+    assert bulk("rekey", policy).report["changed"] == ROWS
+    rows = {str(id): hash for id, (hash, _) in content(server).items()}
+    new = PasswordHasher.from_policy(policy)
+    answers = new.verify_many(list(rows.values()), ["secret"] * ROWS, accounts=list(rows))
+    assert answers == [True] * ROWS
+    assert not any(new.check_needs_rehash(str(hash)) for hash in rows.values())
+
+
+def test_a_file_is_sealed(policies: Policies, tmp_path: Path) -> None:
+    hasher = policies.hasher("b")
+    hashes = hasher.hash_many(["secret"] * 20)
+    table = pa.table({"id": pa.array(range(20)), "hash": hashes})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    policy = policies.sealing("b")
+    line = ["", "", "", "seal", "--policy", policy, "--hash", "hash", "--id", "id", "--json"]
+    files = ["--parquet", tmp_path / "in.parquet", "--out", tmp_path / "out.parquet"]
+    assert run([*map(str, [*line, *files])]).report["changed"] == 20
+    sealed = parquet.read_table(tmp_path / "out.parquet")["hash"].to_pylist()
+    batch = Rewrite(policy, "seal", "hash", account="id")(table)
+    assert batch["hash"].to_pylist() == sealed
+    reader = PasswordHasher.from_policy(policies.sealing("b", required=True))
+    assert reader.verify(sealed[7], "secret", account="7")
+    with pytest.raises(ValueError, match="account"):
+        Rewrite(policy, "seal", "hash")
+
+
+def test_a_policy_without_a_key_for_seals(server: Server, policies: Policies, bulk: Bulk) -> None:
+    fill(server, "users", [policies.hasher("b").hash("x")])
+    ran = bulk("seal", policies.file("b"))
+    assert ran.status == 2 and "no active key for seals" in ran.said

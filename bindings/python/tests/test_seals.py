@@ -1,0 +1,83 @@
+"""Strings that are sealed for an account."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import saltern
+from saltern import AsyncPasswordHasher, PasswordHasher, TamperedError
+
+
+@pytest.fixture
+def sealing(tmp_path: Path) -> PasswordHasher:
+    key = bytes(range(32))
+    (tmp_path / "seal.key").write_bytes(key)
+    (tmp_path / "seal.key").chmod(0o600)
+    mark = hashlib.sha256(b"saltern hash key fingerprint 1" + key).hexdigest()[:16]
+    policy = tmp_path / "saltern.toml"
+    policy.write_text(
+        "[params]\nn = 16\nr = 1\n[seal]\nrequired = true\n"
+        f'[[seal.keys]]\nname = "2026"\nfile = "seal.key"\nfingerprint = "{mark}"\nactive = true\n'
+    )
+    return PasswordHasher.from_policy(policy)
+
+
+def test_a_string_belongs_to_its_account(hasher, sealing):
+    stored = sealing.hash("secret", account="alice")
+    assert stored.startswith("{seal=2026+")
+    assert sealing.verify(stored, "secret", account="alice")
+    assert sealing.verify_and_update(stored, "secret", account=b"alice") == (True, None)
+    with pytest.raises(saltern.VerifyMismatchError):
+        sealing.verify(stored, "Secret", account="alice")
+    plain = stored.split("}", 1)[1]
+    for account, text in (("bob", stored), ("alice", plain), ("alice", hasher.hash("secret"))):
+        for password in "secret", "Secret":
+            with pytest.raises(TamperedError):
+                sealing.verify(text, password, account=account)
+            with pytest.raises(ValueError):
+                sealing.verify_and_update(text, password, account=account)
+    for call in (lambda: sealing.hash("x"), lambda: sealing.verify(stored, "secret")):
+        with pytest.raises(saltern.BadInputError, match="account"):
+            call()
+
+
+def test_sealing_needs_no_password(sealing):
+    stored = sealing.hash("secret", account="alice")
+    plain = stored.split("}", 1)[1]
+    assert sealing.seal(plain, "alice") == stored and sealing.seal(stored, "alice") is None
+    with pytest.raises(TamperedError):
+        sealing.seal(stored, "bob")
+    with pytest.raises(TamperedError):
+        sealing.rekey(stored, account="bob")
+    assert sealing.rekey(stored, account="alice") is None
+
+
+def test_columns(sealing):
+    accounts, passwords = ["alice", "bob", "carol"], ["a", "b", "c"]
+    stored = sealing.hash_many(passwords, accounts=accounts)
+    assert sealing.verify_many(stored, passwords, accounts=accounts) == [True] * 3
+    swapped = [stored[1], stored[0], stored[2]]
+    answers = sealing.verify_many(swapped, passwords, accounts=accounts)
+    assert [type(answer) for answer in answers] == [TamperedError, TamperedError, bool]
+    plain = [text.split("}", 1)[1] for text in stored]
+    rows = pa.array(sealing.seal_many(plain, accounts))
+    assert rows.field("hash").to_pylist() == stored
+    counts, rows = sealing.count_many(swapped, accounts=accounts)
+    assert (counts["sealed"], counts["tampered"]) == (3, 2)
+    assert pa.array(rows).field("outcome").to_pylist() == ["tampered", "tampered", "same"]
+
+
+def test_logins_of_asyncio(sealing):
+    async def log_in(account):
+        passwords = AsyncPasswordHasher.of(sealing)
+        return await passwords.verify_and_update(stored, "secret", account=account)
+
+    stored = sealing.hash("secret", account="alice")
+    assert asyncio.run(log_in("alice")) == (True, None)
+    with pytest.raises(TamperedError):
+        asyncio.run(log_in("bob"))
