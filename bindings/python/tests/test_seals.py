@@ -14,17 +14,26 @@ from saltern import AsyncPasswordHasher, PasswordHasher, TamperedError
 
 
 @pytest.fixture
-def sealing(tmp_path: Path) -> PasswordHasher:
+def policies(tmp_path: Path) -> tuple[PasswordHasher, PasswordHasher]:
+    """With and without `required`."""
     key = bytes(range(32))
     (tmp_path / "seal.key").write_bytes(key)
     (tmp_path / "seal.key").chmod(0o600)
     mark = hashlib.sha256(b"saltern hash key fingerprint 1" + key).hexdigest()[:16]
-    policy = tmp_path / "saltern.toml"
-    policy.write_text(
-        "[params]\nn = 16\nr = 1\n[seal]\nrequired = true\n"
-        f'[[seal.keys]]\nname = "2026"\nfile = "seal.key"\nfingerprint = "{mark}"\nactive = true\n'
-    )
-    return PasswordHasher.from_policy(policy)
+
+    def policy(required: str) -> PasswordHasher:
+        return PasswordHasher.from_policy_text(
+            f"[params]\nn = 16\nr = 1\n[seal]\nrequired = {required}\n[[seal.keys]]\n"
+            f'name = "2026"\nfile = "seal.key"\nfingerprint = "{mark}"\nactive = true\n',
+            beside=tmp_path,
+        )
+
+    return policy("true"), policy("false")
+
+
+@pytest.fixture
+def sealing(policies) -> PasswordHasher:
+    return policies[0]
 
 
 def test_a_string_belongs_to_its_account(hasher, sealing):
@@ -46,9 +55,12 @@ def test_a_string_belongs_to_its_account(hasher, sealing):
             call()
 
 
-def test_sealing_needs_no_password(sealing):
+def test_sealing_needs_no_password(policies):
+    required, sealing = policies
     stored = sealing.hash("secret", account="alice")
     plain = stored.split("}", 1)[1]
+    with pytest.raises(TamperedError):
+        required.seal(plain, "alice")
     assert sealing.seal(plain, "alice") == stored and sealing.seal(stored, "alice") is None
     with pytest.raises(TamperedError):
         sealing.seal(stored, "bob")
@@ -57,7 +69,8 @@ def test_sealing_needs_no_password(sealing):
     assert sealing.rekey(stored, account="alice") is None
 
 
-def test_columns(sealing):
+def test_columns(policies):
+    required, sealing = policies
     accounts, passwords = ["alice", "bob", "carol"], ["a", "b", "c"]
     stored = sealing.hash_many(passwords, accounts=accounts)
     assert sealing.verify_many(stored, passwords, accounts=accounts) == [True] * 3
@@ -65,10 +78,12 @@ def test_columns(sealing):
     answers = sealing.verify_many(swapped, passwords, accounts=accounts)
     assert [type(answer) for answer in answers] == [TamperedError, TamperedError, bool]
     plain = [text.split("}", 1)[1] for text in stored]
+    refused = pa.array(required.seal_many(plain, accounts))
+    assert refused.field("outcome").to_pylist() == ["tampered"] * 3
     rows = pa.array(sealing.seal_many(plain, accounts))
     assert rows.field("hash").to_pylist() == stored
     counts, rows = sealing.count_many(swapped, accounts=accounts)
-    assert (counts["sealed"], counts["tampered"]) == (3, 2)
+    assert (counts["sealed"], counts["tampered"]) == (1, 2)
     assert pa.array(rows).field("outcome").to_pylist() == ["tampered", "tampered", "same"]
 
 

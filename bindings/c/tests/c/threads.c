@@ -321,6 +321,50 @@ static void ends(void)
 	exit(0);
 }
 
+/* Strings that are sealed for an account. */
+static void seals(void)
+{
+	static const char policy[] =
+	    "[params]\ncost = 1\n[seal]\nrequired = true\n[[seal.keys]]\nname = \"a\"\n"
+	    "file = \"seal.key\"\nfingerprint = \"375517c7da22b70b\"\nactive = true\n";
+	char folder[] = "/tmp/saltern-seals-XXXXXX", file[64];
+	char stored[SALTERN_STRING_SIZE], update[SALTERN_STRING_SIZE], plain[SALTERN_STRING_SIZE];
+	saltern_login login = {"alice", 5, "secret", 6, stored};
+	saltern_message message;
+	saltern *sealing, *alice, *bob;
+	unsigned char key[32];
+	FILE *out;
+
+	memset(key, 7, sizeof key);
+	CHECK(mkdtemp(folder) != NULL);
+	snprintf(file, sizeof file, "%s/seal.key", folder);
+	CHECK((out = fopen(file, "wb")) != NULL && fwrite(key, 1, 32, out) == 32 && fclose(out) == 0);
+	CHECK(saltern_open_text(policy, folder, &sealing, NULL) == SALTERN_OK);
+	CHECK(unlink(file) == 0 && rmdir(folder) == 0);
+	CHECK(saltern_for_account(sealing, "alice", 5, &alice, NULL) == SALTERN_OK);
+	CHECK(saltern_for_account(sealing, "bob", 3, &bob, NULL) == SALTERN_OK);
+	/* Without an account no string can be made. */
+	CHECK(saltern_hash(sealing, "secret", 6, stored, sizeof stored, &message) == SALTERN_BAD_INPUT);
+	CHECK(strstr(message.text, "account") != NULL && !stored[0]);
+	CHECK(saltern_hash(alice, "secret", 6, stored, sizeof stored, NULL) == SALTERN_OK);
+	CHECK(strncmp(stored, "{seal=a+375517c7da22b70b,", 25) == 0);
+	/* Whatever the handle, a login names the account. */
+	CHECK(saltern_verify(bob, &login, update, sizeof update, NULL) == SALTERN_OK && !update[0]);
+	CHECK(saltern_seal(alice, stored, update, sizeof update, NULL) == SALTERN_OK && !update[0]);
+	CHECK(saltern_seal(bob, stored, update, sizeof update, NULL) == SALTERN_TAMPERED);
+	CHECK(saltern_rekey(bob, stored, update, sizeof update, NULL) == SALTERN_TAMPERED);
+	login.account = "bob";
+	login.account_length = 3;
+	CHECK(saltern_verify(alice, &login, NULL, 0, &message) == SALTERN_TAMPERED && message.text[0]);
+	strcpy(plain, strchr(stored, '}') + 1);
+	login.stored = plain;
+	CHECK(saltern_verify(alice, &login, NULL, 0, NULL) == SALTERN_TAMPERED);
+	saltern_close(bob);
+	CHECK(saltern_for_account(NULL, "a", 1, &bob, NULL) == SALTERN_BAD_INPUT && bob == NULL);
+	saltern_close(alice);
+	saltern_close(sealing);
+}
+
 /* Null pointers wherever one can be. */
 static void nulls(void)
 {
@@ -468,7 +512,8 @@ int main(int argc, char **argv)
 		int has_site;
 	} parts[] = {{"many", many, 1}, {"memory", memory, 0}, {"forks", forks, 1},
 	    {"signals", signals, 1}, {"ends", ends, 1}, {"nulls", nulls, 1}, {"crowd", crowd, 0},
-	    {"bound", bound, 0}, {"locked", locked, 0}, {"cancelled", cancelled, 0}, {"masks", masks, 1}};
+	    {"bound", bound, 0}, {"locked", locked, 0}, {"cancelled", cancelled, 0}, {"masks", masks, 1},
+	    {"seals", seals, 0}};
 
 	/* From the functions under test, which others compare with vectors. */
 	for (int i = 0; i < 2; i++)

@@ -65,6 +65,11 @@ fn calls_during_exit_answer() {
 }
 
 #[test]
+fn a_string_belongs_to_its_account() {
+    part("seals");
+}
+
+#[test]
 fn null_pointers_are_errors() {
     part("nulls");
     if is_there("valgrind") {

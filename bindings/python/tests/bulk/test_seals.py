@@ -22,7 +22,7 @@ def test_a_table_is_sealed(server: Server, policies: Policies, bulk: Bulk, kind:
     fill(server, "users", stored, kind)
     policy = policies.sealing("b")
     report = bulk("seal", policy, "--range-rows", 50).report
-    assert (report["changed"], report["locked"], report["null"]) == (ROWS, 1, 1)
+    assert report["outcomes"] == {"changed": ROWS, "locked": 1, "null": 1}
     rows = content(server)
     hasher = PasswordHasher.from_policy(policies.sealing("b", required=True))
     sealed = {str(id): hash for id, (hash, _) in rows.items() if hash not in ("!", None)}
@@ -30,8 +30,8 @@ def test_a_table_is_sealed(server: Server, policies: Policies, bulk: Bulk, kind:
     # A login gives the id as the database prints it.
     answers = hasher.verify_many(list(sealed.values()), ["x"] * ROWS, accounts=list(sealed))
     assert answers == [False] * ROWS
-    again = bulk("seal", policy, "--restart").report
-    assert (again["changed"], again["same"]) == (0, ROWS)
+    again = bulk("seal", policy).report
+    assert again["outcomes"] == {"same": ROWS, "locked": 1, "null": 1}
     assert content(server) == rows
     counts = bulk("census", policies.sealing("b", required=True)).report
     assert (counts["sealed"], counts["tampered"]) == (ROWS, 0)
@@ -42,10 +42,10 @@ def test_a_table_is_sealed(server: Server, policies: Policies, bulk: Bulk, kind:
         with server.connect() as connection:
             connection.execute("UPDATE users SET password_hash = %s WHERE id::text = %s", [hash, id])
     census = bulk("census", policies.sealing("b", required=True))
-    assert census.report["tampered"] == 3 and census.status == 1
+    assert census.report["tampered"] == 3 and census.status == 2
     assert sorted(row["id"] for row in census.report["listed"]) == sorted([first, second, third])
     moved = bulk("rekey", policies.sealing("a", required=True), "--most-errors", 5)
-    assert moved.report["tampered"] == 3
+    assert moved.report["outcomes"]["tampered"] == 3
     with pytest.raises(TamperedError):
         hasher.verify(sealed[second], "x", account=first)
 
