@@ -1,7 +1,7 @@
 //! What a reload has changed, for the log: a line for each key, ROM, client and part of the policy.
 
 use saltern::Policy;
-use saltern::policy::RomSource;
+use saltern::policy::{Key, RomSource};
 use serde_json::{Value, json};
 
 use crate::site::Current;
@@ -23,10 +23,11 @@ impl Change {
 /// The differences between what was used for requests and what is now.
 pub(super) fn changes(before: &Current, new: &Current) -> Vec<Change> {
     let policies = [before, new].map(|current| current.passwords.table().policy());
-    let keys = policies.map(|policy| {
-        let named = policy.keys.iter().map(|key| (key.name.to_string(), key.active));
-        named.collect::<Vec<_>>()
-    });
+    let named = |keys: &[Key]| -> Vec<_> {
+        keys.iter().map(|key| (key.name.to_string(), key.active)).collect()
+    };
+    let keys = policies.map(|policy| named(&policy.keys));
+    let seal_keys = policies.map(|policy| named(&policy.seal.keys));
     let roms = policies.map(|policy| {
         let named = policy.roms.iter().map(|rom| (rom.id.to_string(), rom.active));
         named.collect::<Vec<_>>()
@@ -39,9 +40,10 @@ pub(super) fn changes(before: &Current, new: &Current) -> Vec<Change> {
         };
         current.clients.0.iter().map(described).collect::<Vec<_>>()
     });
-    let mut all =
-        of_names("key", &keys, |active| if *active { "activated" } else { "deactivated" });
-    all.extend(of_names("rom", &roms, |active| if *active { "activated" } else { "deactivated" }));
+    let into = |active: &bool| if *active { "activated" } else { "deactivated" };
+    let mut all = of_names("key", &keys, into);
+    all.extend(of_names("seal key", &seal_keys, into));
+    all.extend(of_names("rom", &roms, into));
     all.extend(of_names("client", &clients, |_| "changed"));
     all.extend(of_policy(policies));
     all
@@ -74,6 +76,7 @@ fn of_policy([before, new]: [&Policy; 2]) -> Vec<Change> {
             ("schemes", format!("{:?} {:?}", policy.schemes, policy.replace)),
             ("pool", format!("{:?} {:?}", policy.pool, policy.deadline)),
             ("decoy", format!("{:?}", policy.decoy.costs)),
+            ("seal", policy.seal.required.to_string()),
             ("remember", format!("{:?}", policy.remember)),
         ]
     };
@@ -119,7 +122,8 @@ mod tests {
         assert_eq!(of_policy([&before, &new]), []);
         new.min_salt += 1;
         new.deadline = Some(std::time::Duration::from_millis(7));
+        new.seal.required = true;
         let found: Vec<_> = of_policy([&before, &new]).into_iter().map(|one| one.name).collect();
-        assert_eq!(found, ["floor", "pool"]);
+        assert_eq!(found, ["floor", "pool", "seal"]);
     }
 }
