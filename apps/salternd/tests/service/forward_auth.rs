@@ -1,7 +1,6 @@
 //! Proxies that ask whether a request may pass.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -286,35 +285,36 @@ fn a_remembered_login_is_answered_without_a_hash() {
 
 /// Whether a program is installed; otherwise the test says that it is left out.
 fn is_there(program: &str) -> bool {
-    let found =
-        Command::new(program).arg("-v").stderr(Stdio::null()).stdout(Stdio::null()).status();
+    let found = Command::new(program)
+        .arg(if program == "caddy" { "version" } else { "-v" })
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
     if found.is_err() {
         eprintln!("SKIPPED: no {program} here");
     }
     found.is_ok()
 }
 
-/// nginx as docs/service.md sets it up, in front of a folder.
-#[test]
-fn nginx_lets_pass_whom_the_service_knows() {
-    if !is_there("nginx") {
-        return;
-    }
+/// A service with one user, and a folder `www` with a page in it.
+fn site() -> (Daemon, u16) {
     let policy = POLICY.to_owned() + "[remember]\n";
     let daemon = with_users("", &policy, &format!("alice:{OLD}\n"));
-    let (site, port) = (daemon.file("www"), super::daemon::free_address().port());
+    let site = daemon.file("www");
     std::fs::create_dir(&site).unwrap();
     std::fs::write(site.join("page.txt"), "the page\n").unwrap();
-    let text = configuration(&daemon, &site, port);
-    daemon.write("nginx.conf", text);
-    let nginx = Command::new("nginx")
-        .arg("-p")
-        .arg(daemon.folder.path())
-        .arg("-c")
-        .arg(daemon.file("nginx.conf"))
-        .stderr(Stdio::null())
-        .spawn();
-    let _nginx = Killed(nginx.unwrap());
+    (daemon, super::daemon::free_address().port())
+}
+
+/// Starts a proxy, and checks who gets the page through it.
+fn lets_pass_whom_the_service_knows(
+    daemon: &Daemon,
+    port: u16,
+    command: &mut Command,
+    passed_on: [u16; 2],
+) {
+    let said = std::fs::File::create(daemon.file("proxy.log")).unwrap();
+    let _proxy = Killed(command.stdout(Stdio::null()).stderr(said).spawn().unwrap());
     let address = ([127, 0, 0, 1], port).into();
     until(|| std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok());
     let page = |head: &str| ask_with(address, "/page.txt", head);
@@ -326,12 +326,56 @@ fn nginx_lets_pass_whom_the_service_knows() {
     assert!(denied.head.contains("www-authenticate: basic realm=\"members only\""), "{denied:?}");
     assert_eq!(page("").status, 401);
     assert_eq!(page("remote-user: alice\r\n").status, 401);
-    // What a stranger sends beside that does not reach the service.
+    // Nobody gets in, or another name, by what else is sent.
+    let named = page(&("remote-user: bob\r\n".to_owned() + &basic("alice:secret")));
+    assert!(named.head.contains("x-user: alice") && !named.head.contains("bob"), "{named:?}");
+    // Caddy passes on what a stranger sends beside that, and nginx does not.
     let many: String = (0..90).map(|at| format!("x-{at}: y\r\n")).collect();
-    assert_eq!(page(&many).status, 401);
+    assert_eq!(page(&many).status, passed_on[0]);
     let timeout = "x-envoy-expected-rq-timeout-ms: 0\r\n".to_owned();
-    assert_eq!(page(&(timeout + &basic("alice:secret"))).status, 200);
+    assert_eq!(page(&(timeout + &basic("alice:secret"))).status, passed_on[1]);
     assert!(daemon.metric("saltern_requests_total", "op=\"forward-auth\"") >= 4.0);
+}
+
+#[test]
+fn nginx_lets_pass_whom_the_service_knows() {
+    if !is_there("nginx") {
+        return;
+    }
+    let (daemon, port) = site();
+    let server = lines(&daemon, "nginx")
+        .replace("listen 80;", &format!("listen 127.0.0.1:{port};\n    add_header x-user $user;"));
+    let folder = daemon.folder.path().display();
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path {folder}/{kind};\n"))
+        .concat();
+    let text = format!(
+        "daemon off;\nmaster_process off;\nuser root;\npid {folder}/nginx.pid;\nerror_log \
+         stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{server}}}\n"
+    );
+    daemon.write("nginx.conf", text);
+    let mut nginx = Command::new("nginx");
+    nginx.arg("-p").arg(daemon.folder.path()).arg("-c").arg(daemon.file("nginx.conf"));
+    lets_pass_whom_the_service_knows(&daemon, port, &mut nginx, [401, 200]);
+}
+
+#[test]
+fn caddy_lets_pass_whom_the_service_knows() {
+    if !is_there("caddy") {
+        return;
+    }
+    let (daemon, port) = site();
+    let told = "header {\n        x-user {http.request.header.Remote-User}\n        defer\n    }\n    file_server {";
+    let text = lines(&daemon, "caddyfile")
+        .replace("example.org {", &format!("http://:{port} {{\n    bind 127.0.0.1"))
+        .replace("file_server {", told);
+    daemon.write("Caddyfile", "{\n    admin off\n}\n".to_owned() + &text);
+    let mut caddy = Command::new("caddy");
+    caddy.args(["run", "--adapter", "caddyfile", "--config"]).arg(daemon.file("Caddyfile"));
+    for folder in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
+        caddy.env(folder, daemon.folder.path());
+    }
+    lets_pass_whom_the_service_knows(&daemon, port, &mut caddy, [431, 503]);
 }
 
 /// A process that ends with the test, however that ends.
@@ -344,22 +388,15 @@ impl Drop for Killed {
     }
 }
 
-/// The lines of the page, with the folders and the port of the test.
-fn configuration(daemon: &Daemon, site: &Path, port: u16) -> String {
+/// The lines of the page for a proxy, with the folders of the test.
+fn lines(daemon: &Daemon, language: &str) -> String {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/forward-auth.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let server = page.split_once("```nginx\n").unwrap().1.split_once("```").unwrap().0;
-    let server = server
-        .replace("listen 80;", &format!("listen 127.0.0.1:{port};\n    add_header x-user $user;"))
-        .replace("/srv/www", site.to_str().unwrap())
+    let begin = format!("```{language}\n");
+    let lines = page.split_once(&begin).unwrap().1.split_once("```").unwrap().0;
+    let lines = lines
+        .replace("/srv/www", daemon.file("www").to_str().unwrap())
         .replace("/run/salternd/socket", daemon.socket().to_str().unwrap());
-    assert!(!server.contains("/run/") && !server.contains("/srv/"));
-    let folder = daemon.folder.path().display();
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("{kind}_temp_path {folder}/{kind};\n"))
-        .concat();
-    format!(
-        "daemon off;\nmaster_process off;\nuser root;\npid {folder}/nginx.pid;\nerror_log \
-         {folder}/error.log;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{server}}}\n"
-    )
+    assert!(!lines.contains("/run/") && !lines.contains("/srv/"));
+    lines
 }
