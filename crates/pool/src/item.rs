@@ -5,6 +5,7 @@ use std::sync::Arc;
 use saltern_wipe::Zeroizing;
 
 use crate::error::Error;
+use crate::password::Password;
 use crate::queue::Taken;
 use crate::shape::Shape;
 
@@ -13,7 +14,7 @@ pub(crate) type Outcome = Result<Zeroizing<Vec<u8>>, Error>;
 
 /// An accepted item. It ends exactly once: if it is dropped, it was cancelled.
 pub(crate) struct Item {
-    pub(crate) password: Zeroizing<Vec<u8>>,
+    pub(crate) password: Password,
     /// As it goes into the KDF.
     pub(crate) salt: Zeroizing<Vec<u8>>,
     needs_rom_check: NeedsRomCheck,
@@ -38,7 +39,7 @@ pub(crate) type Reply = Box<dyn FnOnce(Outcome) + Send>;
 
 impl Item {
     pub(crate) fn new(
-        password: Zeroizing<Vec<u8>>,
+        password: Password,
         salt: Zeroizing<Vec<u8>>,
         needs_rom_check: NeedsRomCheck,
         reply: Reply,
@@ -48,7 +49,7 @@ impl Item {
 
     /// An item that a function computes.
     pub(crate) fn of_task(task: Run, reply: Reply) -> Self {
-        let mut item = Self::new(Zeroizing::default(), Zeroizing::default(), None, reply);
+        let mut item = Self::new(Password::from(""), Zeroizing::default(), None, reply);
         item.task = Some(task);
         item
     }

@@ -29,6 +29,7 @@ pub mod hazmat {
 }
 mod ledger;
 mod pages;
+mod password;
 mod pool;
 mod process;
 mod queue;
@@ -46,6 +47,7 @@ mod worker;
 
 pub use config::{PoolConfig, WipePolicy};
 pub use error::{Error, Fault};
+pub use password::Password;
 pub use pool::Pool;
 pub use shape::Derive;
 pub use stats::{PoolStats, ReadStats};

@@ -14,6 +14,7 @@ use crate::config::PoolConfig;
 use crate::error::Error;
 use crate::item::{Item, NeedsRomCheck, Outcome};
 use crate::ledger::Need;
+use crate::password::Password;
 use crate::shape::{Derive, Shape};
 use crate::shared::{Shared, Submission, lock};
 use crate::stats::PoolStats;
@@ -32,12 +33,12 @@ use crate::{flight::Layout, pages};
 /// use std::sync::Arc;
 /// use std::time::Duration;
 /// use saltern_pool::{Pool, PoolConfig, Terms};
-/// use saltern_yescrypt::{Hasher, Params};
+/// use saltern_yescrypt::{HashString, Hasher, Params};
 /// let pool = Pool::new(PoolConfig::default())?;
 /// let hasher = Arc::new(Hasher::new().with_params(Params::from_cost(1)?));
 /// let login = Terms::interactive().within(Duration::from_secs(5));
 /// let stored = pool.hash_one(&hasher, "secret", login)?.wait()?;
-/// assert!(pool.verify_one(&hasher, "secret", &stored, login)?.wait()?);
+/// assert!(pool.verify_one(&hasher, "secret", HashString::parse(&stored)?, login)?.wait()?);
 /// let found = pool.verify(&hasher, [("secret", &stored), ("Secret", &stored)], Terms::bulk())?;
 /// assert_eq!(found.wait(), [Ok(true), Ok(false)]);
 /// # Ok::<(), saltern_pool::Error>(())
@@ -103,7 +104,7 @@ pub struct Pool {
 /// An item that its hasher admits, and the function that turns its bytes into an answer.
 struct Prepared<T> {
     shape: Arc<Shape>,
-    password: Zeroizing<Vec<u8>>,
+    password: Password,
     salt: Zeroizing<Vec<u8>>,
     needs_rom_check: NeedsRomCheck,
     finish: Finish<T>,
@@ -126,7 +127,10 @@ impl Pool {
         terms: Terms,
     ) -> Result<BatchTicket<String>, Error> {
         self.submit(terms, || {
-            passwords.into_iter().map(|password| self.new_hash(hasher, password.as_ref())).collect()
+            passwords
+                .into_iter()
+                .map(|password| self.new_hash(hasher, Password::from(&password)))
+                .collect()
         })
     }
 
@@ -138,10 +142,10 @@ impl Pool {
     pub fn hash_one(
         &self,
         hasher: &Arc<Hasher>,
-        password: impl AsRef<[u8]>,
+        password: impl Into<Password>,
         terms: Terms,
     ) -> Result<OneTicket<String>, Error> {
-        self.submit(terms, || vec![self.new_hash(hasher, password.as_ref())])
+        self.submit(terms, || vec![self.new_hash(hasher, password.into())])
     }
 
     /// Hashes passwords under settings of any scheme, like [`Hasher::hash_with_setting`].
@@ -156,7 +160,7 @@ impl Pool {
     ) -> Result<BatchTicket<HashString>, Error> {
         self.submit(terms, || {
             let item = |(password, setting): (P, S)| {
-                self.under_setting(hasher, password.as_ref(), Setting::parse(setting)?, Ok)
+                self.under_setting(hasher, Password::from(&password), Setting::parse(setting)?, Ok)
             };
             items.into_iter().map(item).collect()
         })
@@ -169,11 +173,11 @@ impl Pool {
     pub fn hash_one_with_setting(
         &self,
         hasher: &Arc<Hasher>,
-        password: impl AsRef<[u8]>,
+        password: impl Into<Password>,
         setting: Setting,
         terms: Terms,
     ) -> Result<OneTicket<HashString>, Error> {
-        self.submit(terms, || vec![self.under_setting(hasher, password.as_ref(), setting, Ok)])
+        self.submit(terms, || vec![self.under_setting(hasher, password.into(), setting, Ok)])
     }
 
     /// Verifies passwords against stored strings with any parameters, like [`Hasher::verify`].
@@ -188,24 +192,25 @@ impl Pool {
         terms: Terms,
     ) -> Result<BatchTicket<bool>, Error> {
         self.submit(terms, || {
-            let item =
-                |(password, hash): (P, H)| self.against(hasher, password.as_ref(), hash.as_ref());
+            let item = |(password, hash): (P, H)| {
+                self.against(hasher, Password::from(&password), HashString::parse(hash)?)
+            };
             items.into_iter().map(item).collect()
         })
     }
 
-    /// [`Pool::verify`] for one password.
+    /// [`Pool::verify`] for one password, against a string that has been parsed.
     ///
     /// # Errors
     /// Those of the whole call; those of the item are in its result.
     pub fn verify_one(
         &self,
         hasher: &Arc<Hasher>,
-        password: impl AsRef<[u8]>,
-        hash: impl AsRef<[u8]>,
+        password: impl Into<Password>,
+        hash: HashString,
         terms: Terms,
     ) -> Result<OneTicket<bool>, Error> {
-        self.submit(terms, || vec![self.against(hasher, password.as_ref(), hash.as_ref())])
+        self.submit(terms, || vec![self.against(hasher, password.into(), hash)])
     }
 
     /// Derives keys from passwords and salts, like
@@ -235,7 +240,8 @@ impl Pool {
         self.submit(terms, || {
             let shape = self.shape(what.clone());
             let item = |(password, salt): (P, S)| {
-                let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
+                let salt = Zeroizing::new(salt.as_ref().to_vec());
+                let password = Password::from(&password);
                 let (shape, finish) = (shape.clone()?, Box::new(Ok));
                 Ok(Prepared { shape, password, salt, needs_rom_check: None, finish })
             };
@@ -348,7 +354,11 @@ impl Pool {
 
     /// An item for a new string.
     #[cfg(feature = "getrandom")]
-    fn new_hash(&self, hasher: &Arc<Hasher>, password: &[u8]) -> Result<Prepared<String>, Error> {
+    fn new_hash(
+        &self,
+        hasher: &Arc<Hasher>,
+        password: Password,
+    ) -> Result<Prepared<String>, Error> {
         let text = |hash: HashString| Ok(hash.to_str().map_err(|_| Error::Panicked)?.to_owned());
         self.under_setting(hasher, password, hasher.random_setting()?, text)
     }
@@ -357,29 +367,27 @@ impl Pool {
     fn under_setting<T: 'static>(
         &self,
         hasher: &Arc<Hasher>,
-        password: &[u8],
+        password: Password,
         setting: Setting,
         text: fn(HashString) -> Result<T, Error>,
     ) -> Result<Prepared<T>, Error> {
-        hasher.limits().admit_new_password(password)?;
-        let (shape, salt) = self.plan(hasher.plan(password, &setting)?)?;
+        hasher.limits().admit_new_password(&password)?;
+        let (shape, salt) = self.plan(hasher.plan(&*password, &setting)?)?;
         let hasher = Arc::clone(hasher);
         let finish =
             move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, fixed(&hash)?)?);
-        let (password, finish) = (copy(password), Box::new(finish));
-        Ok(Prepared { shape, password, salt, needs_rom_check: None, finish })
+        Ok(Prepared { shape, password, salt, needs_rom_check: None, finish: Box::new(finish) })
     }
 
     /// An item for a comparison with a stored string.
     fn against(
         &self,
         hasher: &Arc<Hasher>,
-        password: &[u8],
-        hash: &[u8],
+        password: Password,
+        stored: HashString,
     ) -> Result<Prepared<bool>, Error> {
-        let stored = HashString::parse(hash)?;
-        let (shape, salt) = self.plan(hasher.plan(password, stored.setting())?)?;
-        let (hasher, password) = (Arc::clone(hasher), copy(password));
+        let (shape, salt) = self.plan(hasher.plan(&*password, stored.setting())?)?;
+        let hasher = Arc::clone(hasher);
         let matches = move |hash: &[u8]| Ok(hasher.matches(&stored, fixed(hash)?)?);
         let matches = Arc::new(matches);
         let again = Arc::clone(&matches);
@@ -448,10 +456,6 @@ impl fmt::Debug for Pool {
         let PoolConfig { threads, memory, .. } = &self.shared.config;
         write!(f, "Pool {{ {threads} threads, at most {memory} bytes }}")
     }
-}
-
-fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new(secret.to_vec())
 }
 
 /// The bytes of a string's hash, which always has this length.

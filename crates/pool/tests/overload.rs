@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_testing::process::memory;
-use saltern_yescrypt::{Hasher, Params};
+use saltern_yescrypt::{HashString, Hasher, Params};
 
 const MEMORY: u64 = 24 << 20;
 
@@ -73,6 +73,7 @@ fn every_item_ends_once_and_nothing_that_expired_was_computed() {
     let (pool, hasher) = (pool(), hasher(512));
     let stored = pool.hash_one(&hasher, "password", Terms::interactive()).unwrap().wait().unwrap();
     let rate = capacity(&pool, &hasher, &stored);
+    let stored = HashString::parse(stored).unwrap();
     let ahead = pool.stats();
     let within = Duration::from_millis(80);
     let (terms, count) = (Terms::interactive().within(within), Count::default());
@@ -86,7 +87,7 @@ fn every_item_ends_once_and_nothing_that_expired_was_computed() {
                     next += pause;
                     std::thread::sleep(next.saturating_duration_since(Instant::now()));
                     count.submitted.fetch_add(1, Relaxed);
-                    match pool.verify_one(&hasher, "password", &stored, terms) {
+                    match pool.verify_one(&hasher, "password", stored.clone(), terms) {
                         Ok(ticket) => tickets.push(ticket),
                         Err(error) => count.refused(&error, within),
                     }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, task::Task};
-use saltern_yescrypt::{Hasher, Limits, Params};
+use saltern_yescrypt::{HashString, Hasher, Limits, Params};
 
 const INSIDE: &str = "SALTERN_TEST_THREADLESS";
 
@@ -60,7 +60,9 @@ fn everything(pool: &Pool) {
     let found = pool.verify(&hasher, tries, Terms::bulk()).unwrap();
     assert_eq!(found.try_wait().unwrap(), [Ok(true), Ok(false)]);
     // Awaited.
-    let mut future = pin!(pool.verify_one(&hasher, "secret", &stored, login).unwrap());
+    let mut future = pin!(
+        pool.verify_one(&hasher, "secret", HashString::parse(&stored).unwrap(), login).unwrap()
+    );
     let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert_eq!(polled, Poll::Ready(Ok(true)));
     // In groups, and p > 1.

@@ -16,7 +16,7 @@ use std::time::Instant;
 use saltern::policy::Params;
 use saltern::{Passwords, Policy};
 use saltern_pool::{Pool, PoolConfig, Terms, WipePolicy};
-use saltern_yescrypt::Hasher;
+use saltern_yescrypt::{HashString, Hasher};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
@@ -33,7 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let passwords = Passwords::new(policy)?;
     let stored = pool.hash_one(&hasher, "secret", Terms::interactive())?.wait()?;
     let below = || -> Result<bool, saltern_pool::Error> {
-        pool.verify_one(&hasher, "secret", &stored, Terms::interactive())?.wait()
+        pool.verify_one(&hasher, "secret", HashString::parse(&stored)?, Terms::interactive())?
+            .wait()
     };
     let above = || passwords.verify("account", "secret", Some(&stored)).wait();
     let (mut pool_times, mut saltern_times) = (Vec::new(), Vec::new());

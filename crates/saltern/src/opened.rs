@@ -159,18 +159,22 @@ impl OpenedPolicy {
 
     /// Checks that a string is the one sealed for this account, before anything else is read of it,
     /// and that it is sealed at all if that is required.
-    pub(crate) fn check_seal(&self, account: Option<&[u8]>, stored: &str) -> Result<(), Error> {
+    pub(crate) fn check_seal<'t>(
+        &self,
+        account: Option<&[u8]>,
+        stored: &'t str,
+    ) -> Result<Sealed<'t>, Error> {
+        let unsealed = Error::Tampered { why: "it has no seal, which the policy requires" };
         let required = self.policy.seal.required;
         let sealed = match Sealed::parse(stored) {
-            Ok(sealed) => self.seals.check(account, &sealed)?,
             // What is not spelled like a seal is none.
-            Err(_) if required => false,
-            Err(error) => return Err(error),
+            Err(_) if required => return Err(unsealed),
+            parsed => parsed?,
         };
         let is_mark = || Stored::parse(stored).is_ok_and(|stored| stored.hash.is_none());
-        match sealed || !required || is_mark() {
-            true => Ok(()),
-            false => Err(Error::Tampered { why: "it has no seal, which the policy requires" }),
+        match self.seals.check(account, &sealed)? || !required || is_mark() {
+            true => Ok(sealed),
+            false => Err(unsealed),
         }
     }
 

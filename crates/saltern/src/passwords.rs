@@ -9,18 +9,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::terms::Share;
-use saltern_pool::{Error as PoolError, OneTicket, Pool, PoolConfig, Terms};
-use saltern_wipe::Zeroizing;
+use saltern_pool::{Error as PoolError, OneTicket, Password, Pool, PoolConfig, Terms};
 use saltern_yescrypt::{HashString, Hasher, Setting};
 
+use self::any::{Admitted, Given};
 use self::matched::Matched;
 use crate::error::Error;
 use crate::foreign;
 use crate::policy::Policy;
 use crate::prepared::Prepared;
 use crate::rehash::Reasons;
+use crate::scheme::Scheme;
 use crate::scrubber::SiteScrubber;
-use crate::stored::{Hash, Stored, locked, wrapped};
+use crate::stored::{Hash, Parts, Stored, wrapped};
 use crate::table::Table;
 use crate::ticket::Ticket;
 
@@ -286,7 +287,7 @@ impl Passwords {
     /// more than [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
     pub fn hash(&self, password: impl AsRef<[u8]>) -> Ticket<String> {
         let (inner, terms) = (&self.inner, self.terms());
-        let hash = || inner.pool.hash_one(inner.hasher(), password, terms);
+        let hash = || inner.pool.hash_one(inner.hasher(), &password, terms);
         self.sealed(hash, |hash: String| hash)
     }
 
@@ -349,7 +350,7 @@ impl Passwords {
             return Ticket::done(Err(Error::malformed("setting", "UTF-8")));
         }
         let (inner, terms) = (&self.inner, self.terms());
-        let hash = || inner.pool.hash_one_with_setting(inner.hasher(), password, setting, terms);
+        let hash = || inner.pool.hash_one_with_setting(inner.hasher(), &password, setting, terms);
         let text = |hash: HashString| String::from_utf8_lossy(hash.as_bytes()).into_owned();
         self.sealed(hash, text)
     }
@@ -383,8 +384,8 @@ impl Passwords {
         password: impl AsRef<[u8]>,
         stored: Option<&str>,
     ) -> Ticket<Outcome> {
-        let (password, account) = (password.as_ref(), account.as_ref());
-        let started = self.admit(password).and_then(|()| self.begin(account, password, stored));
+        let given = Given { password: password.as_ref(), stand_in: None };
+        let started = self.begin(account.as_ref(), given, stored);
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
 
@@ -408,8 +409,8 @@ impl Passwords {
 
     fn wrapping(&self, stored: &str) -> Result<Ticket<Option<String>>, Error> {
         let (inner, table) = (&self.inner, self.table.clone());
-        table.opened.check_seal(table.account(), stored)?;
-        let Stored { marks, sealed_with, before, hash, .. } = Stored::parse(stored)?;
+        let sealed = table.opened.check_seal(table.account(), stored)?;
+        let Stored { marks, sealed_with, before, hash, .. } = Stored::of(sealed)?;
         let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
         let setting = Arc::clone(&foreign.setting);
         inner.prepared.table().policy().admit(hash)?;
@@ -439,36 +440,43 @@ impl Passwords {
         until.map_or(terms, |until| terms.by(until))
     }
 
-    /// Refuses a password that is too long, or that crypt(3) would refuse, whatever the account.
-    fn admit(&self, password: &[u8]) -> Result<(), Error> {
-        Ok(self.table().policy().limits.admit_password(password)?)
-    }
-
-    /// Verifies a password that the policy admits.
+    /// Begins a login. A password that the policy refuses is an error, whatever the account, unless
+    /// there is something to stand in for it.
     fn begin(
         &self,
         account: &[u8],
-        password: &[u8],
+        given: Given<'_>,
         stored: Option<&str>,
     ) -> Result<Ticket<Outcome>, Error> {
-        self.check_seal(account, stored)?;
-        match stored {
-            None => self.pretend(account, password, Outcome::Mismatch),
-            Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
-            Some(text) => self.check(account, password, text),
+        let opened = self.inner.prepared.opened();
+        let given = given.admitted(&opened.policy.limits)?;
+        opened.seals.admit(account)?;
+        let Some(text) = stored else {
+            return self.pretend(account, &given, Outcome::Mismatch);
+        };
+        // A string that is not the one sealed for the account, before anything else of it counts.
+        let parts = Parts::of(opened.check_seal(Some(account), text)?);
+        match parts.locked {
+            true => self.pretend(account, &given, Outcome::Locked),
+            false => self.check(account, given, text, &parts),
         }
     }
 
-    /// Refuses a string that is not the one sealed for the account, before anything else of it
-    /// counts, and an account that no string could be sealed for.
-    fn check_seal(&self, account: &[u8], stored: Option<&str>) -> Result<(), Error> {
-        let opened = self.inner.prepared.opened();
-        opened.seals.admit(account)?;
-        stored.map_or(Ok(()), |text| opened.check_seal(Some(account), text))
-    }
-
     /// Verifies a password against the string of an account that is not locked.
-    fn check(&self, account: &[u8], password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
+    fn check(
+        &self,
+        account: &[u8],
+        given: Admitted<'_>,
+        text: &str,
+        parts: &Parts<'_>,
+    ) -> Result<Ticket<Outcome>, Error> {
+        let (password, hash) = match given {
+            Admitted::Password(password) => (password, None),
+            Admitted::Refused(refused) => {
+                let hash = parts.hash()?;
+                (refused.compared_with(&hash, false)?, Some(hash))
+            }
+        };
         let remembered = self.inner.prepared.remembered();
         let tag = remembered.map(|logins| logins.tag(account, text, password));
         if let Some(known) = remembered.zip(tag).and_then(|(logins, tag)| logins.find(tag))
@@ -478,44 +486,49 @@ impl Passwords {
             let outcome = Outcome::Match { outdated, update: None, remembered: true };
             return Ok(Ticket::done(Ok(outcome)));
         }
-        let stored = Stored::parse(text)?;
-        let (sealed, kept) = (text.len() - stored.text.len(), stored.before.len());
-        let (sealed_with, hash) = (stored.sealed_with, stored.complete()?);
-        self.table().policy().admit(&hash)?;
-        let terms = self.terms();
+        let hash = hash.map_or_else(|| parts.hash(), Ok)?;
+        let opened = self.inner.prepared.opened();
+        opened.policy.admit(&hash)?;
+        let sealed = text.len() - parts.text.len();
+        let (cost, terms, password) = (hash.cost(), self.terms(), Password::from(password));
         let matched = Matched {
             inner: Arc::clone(&self.inner),
             account: account.into(),
-            password: copy(password),
+            password: password.clone(),
             old: text.to_owned(),
-            kept: sealed..sealed + kept,
-            outdated: self.inner.prepared.opened().reasons(sealed_with, &hash),
+            kept: sealed..sealed + parts.before.len(),
+            outdated: opened.reasons(parts.sealed_with, &hash),
             hash: hash.clone(),
             updates: self.updates,
             terms,
             tag,
         };
-        Ok(self.compare(&hash, password, terms, move |matches| matched.outcome(matches)))
+        let then = move |matches| matched.outcome(matches);
+        Ok(self.compare(hash, password, terms, then).with_cost(cost))
     }
 
     /// Computes as much as a login to an account in the table would.
     fn pretend(
         &self,
         account: &[u8],
-        password: &[u8],
+        given: &Admitted<'_>,
         outcome: Outcome,
     ) -> Result<Ticket<Outcome>, Error> {
         let hash = self.inner.prepared.decoys().of(account);
+        let password = match given {
+            Admitted::Password(password) => password,
+            Admitted::Refused(refused) => refused.compared_with(hash, true)?,
+        };
         self.table().policy().admit(hash)?;
         let then = move |matches: Result<bool, Error>| Ticket::done(matches.map(|_| outcome));
-        Ok(self.compare(hash, password, self.terms(), then))
+        Ok(self.compare(hash.clone(), password.into(), self.terms(), then))
     }
 
     /// Compares a password with a hash, and then does what follows.
     fn compare(
         &self,
-        hash: &Hash,
-        password: &[u8],
+        hash: Hash,
+        password: Password,
         terms: Terms,
         then: impl FnOnce(Result<bool, Error>) -> Ticket<Outcome> + Send + 'static,
     ) -> Ticket<Outcome> {
@@ -525,28 +538,46 @@ impl Passwords {
                 Ticket::then(inner.pool.verify_one(inner.hasher(), password, ours, terms), then)
             }
             Hash::Foreign(foreign) => {
-                let (foreign, password) = (foreign.clone(), copy(password));
                 let cost = foreign.setting.cost(password.len());
                 let run = move || foreign.matches(&password);
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, |computed| then(computed.and_then(|matches| matches)))
             }
             Hash::Wrapped(setting, outer) => {
-                let (setting, outer) = (Arc::clone(setting), outer.clone());
-                let (inner, password) = (Arc::clone(inner), copy(password));
+                let inner = Arc::clone(inner);
                 let cost = setting.cost(password.len());
                 let run = move || foreign::digest(&*setting, &password);
-                let item = inner.pool.run_one(cost, run, terms);
+                let item = self.inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {
                         let hasher = &inner.prepared.opened().over_digests;
-                        let item = inner.pool.verify_one(hasher, &*digest, &outer, terms);
+                        let item = inner.pool.verify_one(hasher, &*digest, outer, terms);
                         Ticket::then(item, then)
                     }
                     Err(error) => then(Err(error)),
                 })
             }
         }
+    }
+}
+
+impl Ticket<Outcome> {
+    /// The scheme of the stored string that the password is compared with, and the bytes of memory
+    /// that this takes, as [`table::cost`](crate::table::cost) says them; `None` where nothing has
+    /// to be compared, as with a login that is remembered, a locked account or an unknown one.
+    ///
+    /// ```
+    /// # use saltern::{Passwords, Policy, policy::Scheme};
+    /// # let passwords = Passwords::new(Policy::default())?;
+    /// # let stored = passwords.hash("secret").wait()?;
+    /// let ticket = passwords.verify("alice", "secret", Some(&stored));
+    /// assert_eq!(ticket.cost().map(|(scheme, _)| scheme), Some(Scheme::Yescrypt));
+    /// assert_eq!(passwords.verify("mallory", "secret", None).cost(), None);
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cost(&self) -> Option<(Scheme, u64)> {
+        self.cost
     }
 }
 
@@ -558,10 +589,6 @@ fn serves(pool: &PoolConfig, asked: &PoolConfig) -> bool {
     (threads(pool), memory(pool), queue(pool)) == (threads(asked), memory(asked), queue(asked))
         && pool.processors == asked.processors
         && (asked.sources.is_none() || pool.sources.is_some())
-}
-
-fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new(secret.to_vec())
 }
 
 impl std::fmt::Debug for Passwords {

@@ -119,8 +119,8 @@ impl Prepared {
     /// input* for a sealed string without its account ([`Prepared::for_account`]).
     pub fn can_verify(&self, stored: &str) -> Result<bool, Error> {
         let opened = self.opened();
-        opened.check_seal(self.table.account(), stored)?;
-        let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
+        let sealed = opened.check_seal(self.table.account(), stored)?;
+        let Some(hash) = Stored::of(sealed)?.hash else { return Ok(false) };
         opened.policy.admit(&hash)?;
         opened.can_compute(&hash).map(|()| true)
     }

@@ -13,20 +13,29 @@ use crate::scheme::Scheme;
 use crate::seal::Sealed;
 
 /// A stored string.
-#[derive(Clone)]
 pub(crate) struct Stored<'t> {
     /// Marks of a locked account before the seal; empty if there is no seal.
     pub(crate) marks: &'t str,
     /// The key of the seal, which is not checked here.
     pub(crate) sealed_with: Option<KeyId>,
-    /// What the seal covers; without a seal the whole string.
-    pub(crate) text: &'t str,
-    /// The beginning of that text before the hash, which is always kept: `!` or `*` of a locked
-    /// account, and `{CRYPT}`.
+    /// The beginning before the hash of what the seal covers, which is always kept: `!` or `*` of a
+    /// locked account, and `{CRYPT}`.
     pub(crate) before: &'t str,
     pub(crate) locked: bool,
     /// `None` only for a locked account without a string after its marks.
     pub(crate) hash: Option<Hash>,
+}
+
+/// A stored string whose hash has not been parsed.
+pub(crate) struct Parts<'t> {
+    pub(crate) marks: &'t str,
+    pub(crate) sealed_with: Option<KeyId>,
+    /// What the seal covers; without a seal the whole string.
+    pub(crate) text: &'t str,
+    pub(crate) before: &'t str,
+    /// The hash, or what follows the marks of a locked account.
+    rest: &'t str,
+    pub(crate) locked: bool,
 }
 
 /// A complete hash.
@@ -43,9 +52,13 @@ impl<'t> Stored<'t> {
     /// not a string (`*LK*`, `!!`, Django's `!` and random characters) is ignored, unless it begins
     /// like a string: a damaged string may need a key, and must not be overlooked.
     pub(crate) fn parse(stored: &'t str) -> Result<Self, Error> {
-        let Sealed { marks, seal, text } = Sealed::parse(stored)?;
-        let (mut before, rest) = formats::split(text);
-        let locked = !marks.is_empty() || formats::is_locked(before);
+        Self::of(Sealed::parse(stored)?)
+    }
+
+    /// What is left of a string once its seal has been looked at.
+    pub(crate) fn of(sealed: Sealed<'t>) -> Result<Self, Error> {
+        let parts = Parts::of(sealed);
+        let Parts { marks, sealed_with, text, mut before, rest, locked } = parts;
         let hash = match Hash::parse(rest) {
             Ok(hash) => Some(hash),
             Err(_) if locked && !rest.starts_with(['$', '{']) => {
@@ -54,15 +67,21 @@ impl<'t> Stored<'t> {
             }
             Err(error) => return Err(error),
         };
-        let sealed_with = seal.map(|seal| seal.key);
-        Ok(Stored { marks, sealed_with, text, before, locked, hash })
+        Ok(Stored { marks, sealed_with, before, locked, hash })
     }
 }
 
-impl Stored<'_> {
+impl<'t> Parts<'t> {
+    pub(crate) fn of(sealed: Sealed<'t>) -> Self {
+        let Sealed { marks, seal, text } = sealed;
+        let (before, rest) = formats::split(text);
+        let locked = !marks.is_empty() || formats::is_locked(before);
+        Parts { marks, sealed_with: seal.map(|seal| seal.key), text, before, rest, locked }
+    }
+
     /// The hash that a password is compared with.
-    pub(crate) fn complete(self) -> Result<Hash, Error> {
-        self.hash.ok_or(Error::malformed("stored string", "a hash"))
+    pub(crate) fn hash(&self) -> Result<Hash, Error> {
+        Hash::parse(self.rest)
     }
 }
 
@@ -136,6 +155,11 @@ impl Hash {
         let ours = self.ours().map_or(0, |ours| ours.setting().params().memory());
         let foreign = self.foreign().map_or(0, |setting| setting.cost(0).memory);
         u64::try_from(ours).unwrap_or(u64::MAX).max(foreign)
+    }
+
+    /// Its scheme, and the bytes of memory that one verification takes.
+    pub(crate) fn cost(&self) -> (Scheme, u64) {
+        (self.scheme(), self.memory())
     }
 
     /// The name of the key that it is encrypted with.

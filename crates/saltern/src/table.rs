@@ -184,8 +184,8 @@ impl Table {
     /// *Bad input* for text that is not a stored string, and for a sealed one without its account;
     /// *unavailable* if the string names a key that the policy does not have; *tampered*.
     pub fn rekey(&self, stored: &str) -> Result<Option<String>, Error> {
-        self.opened.check_seal(self.account(), stored)?;
-        let Stored { marks, sealed_with, before, hash, .. } = Stored::parse(stored)?;
+        let sealed = self.opened.check_seal(self.account(), stored)?;
+        let Stored { marks, sealed_with, before, hash, .. } = Stored::of(sealed)?;
         let rekeyed = hash.map(|hash| self.opened.rekeyed(&hash)).transpose()?.flatten();
         // What has no seal gets none here.
         let account = sealed_with.and(self.account());
@@ -324,8 +324,7 @@ pub fn scheme(stored: &str) -> Result<Option<Scheme>, Error> {
 /// # Errors
 /// *Bad input* for text that is not a stored string.
 pub fn cost(stored: &str) -> Result<Option<(Scheme, u64)>, Error> {
-    let hash = Stored::parse(stored)?.hash;
-    Ok(hash.map(|hash| (hash.scheme(), hash.memory())))
+    Ok(Stored::parse(stored)?.hash.map(|hash| hash.cost()))
 }
 
 /// The name and fingerprint of the key that a stored string is sealed with; `None` for a string

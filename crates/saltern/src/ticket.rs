@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use saltern_pool::OneTicket;
 
 use crate::error::Error;
+use crate::scheme::Scheme;
 
 /// A result that is being computed. It can be waited for, or awaited under any executor.
 ///
@@ -16,7 +17,11 @@ use crate::error::Error;
 /// hash follows a match, the second is submitted once the first has ended and somebody waits for
 /// the ticket or polls it.
 #[must_use = "dropping a ticket cancels what it stands for"]
-pub struct Ticket<T>(State<T>);
+pub struct Ticket<T> {
+    state: State<T>,
+    /// Of the stored string that a login is compared with: its scheme and memory.
+    pub(crate) cost: Option<(Scheme, u64)>,
+}
 
 enum State<T> {
     Done(Result<T, Error>),
@@ -46,7 +51,7 @@ type Next<S, T> = Box<dyn FnOnce(Result<S, Error>) -> Ticket<T> + Send>;
 impl<T: Send + 'static> Ticket<T> {
     /// A ticket with a result.
     pub(crate) fn done(result: Result<T, Error>) -> Self {
-        Ticket(State::Done(result))
+        State::Done(result).into()
     }
 
     /// An item of the pool, if it was accepted, and then what follows from its result.
@@ -78,7 +83,7 @@ impl<T: Send + 'static> Ticket<T> {
         next: impl FnOnce(Result<S, Error>) -> Ticket<T> + Send + 'static,
         known: Option<(T, Option<Instant>)>,
     ) -> Self {
-        Ticket(State::Running(Box::new(Then { item, next: Some(Box::new(next)), known })))
+        State::Running(Box::new(Then { item, next: Some(Box::new(next)), known })).into()
     }
 
     /// An item of the pool whose result is the ticket's result.
@@ -93,7 +98,7 @@ impl<T: Send + 'static> Ticket<T> {
     pub fn wait(self) -> Result<T, Error> {
         let mut ticket = self;
         loop {
-            match ticket.0 {
+            match ticket.state {
                 State::Done(result) => return result,
                 State::Running(step) => ticket = step.wait(),
                 State::Over => return Err(saltern_pool::Error::Cancelled.into()),
@@ -108,14 +113,14 @@ impl<T: Send + 'static> Ticket<T> {
     pub fn wait_timeout(self, timeout: Duration) -> Result<Result<T, Error>, Self> {
         let until = Instant::now().checked_add(timeout);
         let Some(until) = until else { return Ok(self.wait()) };
-        let mut ticket = self;
+        let Ticket { mut state, cost } = self;
         loop {
-            match ticket.0 {
+            match state {
                 State::Running(step) => match step.wait_until(until) {
-                    Ok(next) => ticket = next,
-                    Err(step) => return Err(Ticket(State::Running(step))),
+                    Ok(next) => state = next.state,
+                    Err(step) => return Err(Ticket { state: State::Running(step), cost }),
                 },
-                _ => return Ok(ticket.wait()),
+                _ => return Ok(Ticket { state, cost }.wait()),
             }
         }
     }
@@ -139,9 +144,22 @@ impl<T: Send + 'static> Ticket<T> {
     pub fn known_now(self) -> Option<Result<T, Error>> {
         match self.wait_timeout(Duration::ZERO) {
             Ok(result) => Some(result),
-            Err(Ticket(State::Running(step))) => step.known().map(Ok),
+            Err(Ticket { state: State::Running(step), .. }) => step.known().map(Ok),
             Err(_) => None,
         }
+    }
+}
+
+impl<T> Ticket<T> {
+    /// The same ticket, of a login that is compared with such a hash.
+    pub(crate) fn with_cost(self, cost: (Scheme, u64)) -> Self {
+        Ticket { cost: Some(cost), ..self }
+    }
+}
+
+impl<T> From<State<T>> for Ticket<T> {
+    fn from(state: State<T>) -> Self {
+        Ticket { state, cost: None }
     }
 }
 
@@ -202,12 +220,12 @@ impl<T: Send + 'static> Future for Ticket<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
-            match std::mem::replace(&mut self.0, State::Over) {
+            match std::mem::replace(&mut self.state, State::Over) {
                 State::Done(result) => return Poll::Ready(result),
                 State::Running(mut step) => match step.poll(context) {
-                    Poll::Ready(next) => *self = next,
+                    Poll::Ready(next) => self.state = next.state,
                     Poll::Pending => {
-                        self.0 = State::Running(step);
+                        self.state = State::Running(step);
                         return Poll::Pending;
                     }
                 },
@@ -219,7 +237,7 @@ impl<T: Send + 'static> Future for Ticket<T> {
 
 impl<T> fmt::Debug for Ticket<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match self.state {
             State::Done(_) => "Ticket { done }",
             State::Running(_) => "Ticket { running }",
             State::Over => "Ticket { over }",

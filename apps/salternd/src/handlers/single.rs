@@ -155,10 +155,11 @@ pub(super) async fn verify(
         true => passwords.verify(login.account, login.password, login.hash),
         false => passwords.without_updates().verify(login.account, login.password, login.hash),
     };
+    let cost = ticket.cost();
     let outcome = in_time(ticket, time).await;
     let outcome = outcome.inspect_err(|problem| tampered(context, Some(login.account), problem))?;
     counted.stands();
-    if let Some(Ok(Some((scheme, memory)))) = login.hash.map(saltern::table::cost) {
+    if let Some((scheme, memory)) = cost {
         context.state.metrics.string(scheme, memory);
     }
     Ok(match outcome {

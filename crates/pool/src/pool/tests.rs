@@ -66,8 +66,8 @@ fn what_was_booked_is_given_back_whether_it_was_done_or_not() {
     let submit = |in_doubt: bool| {
         let item = || Prepared {
             shape: shape.clone(),
-            password: copy(b"p"),
-            salt: copy(b"s"),
+            password: Password::from("p"),
+            salt: Zeroizing::new(b"s".to_vec()),
             needs_rom_check: Some(Box::new(move |_: &[u8]| in_doubt)),
             finish: Box::new(Ok) as Finish<_>,
         };
@@ -100,7 +100,7 @@ fn an_answer_that_panics_is_an_error_and_keeps_nobody_waiting() {
     let params = Params::yescrypt(16, 8).check(&Limits::server()).unwrap();
     let shape = pool.shape(Derive { params, roms: Vec::new(), len: 32 }).unwrap();
     let item = |finish: Finish<()>| {
-        let (password, salt) = (copy(b"p"), copy(b"s"));
+        let (password, salt) = (Password::from("p"), Zeroizing::new(b"s".to_vec()));
         Ok(Prepared { shape: shape.clone(), password, salt, needs_rom_check: None, finish })
     };
     let panics: Finish<()> = Box::new(|_| panic!("on purpose"));

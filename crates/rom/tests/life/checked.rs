@@ -53,7 +53,7 @@ fn verify(
     password: &str,
     stored: &HashString,
 ) -> Result<bool, Unanswered> {
-    pool.verify_one(hasher, password, stored, Terms::bulk())?.wait()
+    pool.verify_one(hasher, password, stored.clone(), Terms::bulk())?.wait()
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Logins where a password that the policy refuses is no error.
 
+use saltern_yescrypt::Limits;
+
 use crate::error::Error;
 use crate::passwords::{Outcome, Passwords};
-use crate::stored::{Stored, locked};
+use crate::stored::Hash;
 use crate::ticket::Ticket;
 
 /// Work that takes about a millisecond.
@@ -44,40 +46,60 @@ impl Passwords {
         stand_in: impl AsRef<[u8]>,
         stored: Option<&str>,
     ) -> Ticket<Outcome> {
-        let (password, account) = (password.as_ref(), account.as_ref());
-        let started = match self.admit(password) {
-            Ok(()) => self.begin(account, password, stored),
-            Err(refused) => {
-                let given = self.given(account, password, stand_in.as_ref(), stored);
-                let given = given.and_then(|given| given.ok_or(refused));
-                given.and_then(|given| self.begin(account, given, stored))
-            }
-        };
+        let stand_in = Some(stand_in.as_ref());
+        let given = Given { password: password.as_ref(), stand_in };
+        let started = self.begin(account.as_ref(), given, stored);
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
+}
 
-    /// A password that the policy refuses, or its stand-in: what the string of the account is
-    /// compared with; `None` for a password that would take too long.
-    fn given<'p>(
-        &self,
-        account: &[u8],
-        password: &'p [u8],
-        stand_in: &'p [u8],
-        stored: Option<&str>,
-    ) -> Result<Option<&'p [u8]>, Error> {
-        self.admit(stand_in)?;
-        self.check_seal(account, stored)?;
-        let text = stored.filter(|text| !locked(text));
-        let hash = match text {
-            Some(text) => Stored::parse(text)?.complete()?,
-            None => self.inner.prepared.decoys().of(account).clone(),
+/// What somebody has typed, and what stands in for it if the policy refuses it.
+pub(super) struct Given<'p> {
+    pub(super) password: &'p [u8],
+    pub(super) stand_in: Option<&'p [u8]>,
+}
+
+/// What may be compared with a hash.
+pub(super) enum Admitted<'p> {
+    Password(&'p [u8]),
+    Refused(Refused<'p>),
+}
+
+/// A password that the policy refuses, and its stand-in, which it does not.
+pub(super) struct Refused<'p> {
+    password: &'p [u8],
+    stand_in: &'p [u8],
+    why: Error,
+    max_password: usize,
+}
+
+impl<'p> Given<'p> {
+    /// Refuses a password that is too long, or that crypt(3) would refuse, whatever the account.
+    pub(super) fn admitted(self, limits: &Limits) -> Result<Admitted<'p>, Error> {
+        let Given { password, stand_in } = self;
+        let Err(why) = limits.admit_password(password) else {
+            return Ok(Admitted::Password(password));
         };
-        let Some(setting) = hash.foreign() else { return Ok(Some(stand_in)) };
-        let longest = self.table().policy().limits.max_password;
-        let most = setting.cost(longest).work.saturating_add(UNNOTICED);
-        Ok(match setting.cost(password.len()).work <= most {
-            true => Some(password),
-            false => text.is_none().then_some(stand_in),
-        })
+        let Some(stand_in) = stand_in else { return Err(why.into()) };
+        limits.admit_password(stand_in)?;
+        let max_password = limits.max_password;
+        Ok(Admitted::Refused(Refused { password, stand_in, why: why.into(), max_password }))
+    }
+}
+
+impl<'p> Refused<'p> {
+    /// What this hash, or decoy, is compared with.
+    ///
+    /// # Errors
+    /// Why the password was refused, if comparing it would take too long. A decoy is then compared
+    /// with the stand-in.
+    pub(super) fn compared_with(&self, hash: &Hash, is_decoy: bool) -> Result<&'p [u8], Error> {
+        let Some(setting) = hash.foreign() else { return Ok(self.stand_in) };
+        let most = setting.cost(self.max_password).work.saturating_add(UNNOTICED);
+        match setting.cost(self.password.len()).work <= most {
+            true => Ok(self.password),
+            false if is_decoy => Ok(self.stand_in),
+            false => Err(self.why.clone()),
+        }
     }
 }

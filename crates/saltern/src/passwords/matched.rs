@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::terms::Class;
-use saltern_pool::{Pool, PoolStats, Terms};
-use saltern_wipe::Zeroizing;
+use saltern_pool::{Password, Pool, PoolStats, Terms};
 use saltern_yescrypt::Hasher;
 
 use super::{Inner, Outcome, Update};
@@ -21,7 +20,7 @@ use crate::ticket::Ticket;
 pub(super) struct Matched {
     pub(super) inner: Arc<Inner>,
     pub(super) account: Box<[u8]>,
-    pub(super) password: Zeroizing<Vec<u8>>,
+    pub(super) password: Password,
     pub(super) old: String,
     /// What stands between the seal and the hash in the old string, and is kept.
     pub(super) kept: Range<usize>,
@@ -89,7 +88,7 @@ impl Matched {
             }
             until = until.or_else(|| Self::patience(&inner.pool, &hasher, &stats));
         }
-        let item = inner.pool.hash_one(&hasher, &*password, terms);
+        let item = inner.pool.hash_one(&hasher, password, terms);
         let without = matched.clone()(None);
         Ticket::known(without, until, item, move |hashed| Ticket::done(Ok(matched(hashed.ok()))))
     }

@@ -3,7 +3,7 @@ use std::io;
 use saltern_pool::source::{BlockBuffer, BlockRom, BlockSource, Request};
 use saltern_pool::{Fault, Pool, PoolConfig, Terms};
 use saltern_yescrypt::rom::{NamedRom, RomId, RomParams, RomSet};
-use saltern_yescrypt::{Hasher, Params};
+use saltern_yescrypt::{HashString, Hasher, Params};
 
 use super::*;
 use crate::operations::create::Create;
@@ -48,8 +48,8 @@ fn a_damaged_end_is_an_error_and_no_mismatch() {
             let setting = setting.clone();
             pool.hash_one_with_setting(hasher, "right", setting, Terms::bulk()).unwrap().wait()
         };
-        let verify = |hasher, word: &str, stored| {
-            pool.verify_one(hasher, word, stored, Terms::bulk()).unwrap().wait()
+        let verify = |hasher, word: &str, stored: &HashString| {
+            pool.verify_one(hasher, word, stored.clone(), Terms::bulk()).unwrap().wait()
         };
         let stored = hash(&good).unwrap();
         assert_eq!(verify(&good, "right", &stored), Ok(true));

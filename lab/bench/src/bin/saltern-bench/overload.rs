@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_tune::{process_seconds, thread_seconds};
-use saltern_yescrypt::{Hasher, Params};
+use saltern_yescrypt::{HashString, Hasher, Params};
 
 /// Submit many times more verifications than a pool can do, each with a deadline, and say how many
 /// were answered in time
@@ -47,7 +47,7 @@ pub(super) struct Args {
 struct Target {
     pool: Pool,
     hasher: Arc<Hasher>,
-    stored: String,
+    stored: HashString,
 }
 
 /// What became of the items.
@@ -69,6 +69,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let hasher = Arc::new(Hasher::new().with_params(Params::yescrypt(args.n, 8)));
     let pool = Pool::new(config)?;
     let stored = pool.hash_one(&hasher, "password", Terms::interactive())?.wait()?;
+    let stored = HashString::parse(stored)?;
     let target = Target { pool, hasher, stored };
     let turns = (args.seconds / TURN).round().max(1.0) as u32;
     let length = Duration::from_secs_f64(args.seconds / f64::from(turns));
@@ -129,7 +130,7 @@ impl Spent {
 impl Target {
     /// How many hashes are done in such a time while there is always something to do.
     fn capacity(&self, length: Duration, spent: &mut Spent) -> anyhow::Result<usize> {
-        let items = || vec![("password", self.stored.as_str()); 4 * self.pool.config().threads];
+        let items = || vec![("password", self.stored.as_bytes()); 4 * self.pool.config().threads];
         let submit = || self.pool.verify(&self.hasher, items(), Terms::bulk());
         spent.of(|| {
             let (mut ahead, start, mut done) = (submit()?, Instant::now(), 0);
@@ -153,7 +154,7 @@ impl Target {
             count.submitted += 1;
             let due = Instant::now() + within;
             let terms = Terms::interactive().by(due);
-            match self.pool.verify_one(&self.hasher, "password", &self.stored, terms) {
+            match self.pool.verify_one(&self.hasher, "password", self.stored.clone(), terms) {
                 Ok(ticket) => tickets.push((due, ticket)),
                 Err(Error::TooLate { .. } | Error::Overloaded { .. }) => count.refused += 1,
                 Err(_) => count.wrong += 1,
