@@ -12,18 +12,31 @@
 #error "the first version of crypt(3) in this system's libcrypt is not known here"
 #endif
 
+#include <pthread.h>
+
 struct crypt_data;
 
 /* A function for new programs, and an alias for those linked with glibc's old libcrypt. */
 #define EXPORT(name, version) __asm__(".symver new_" #name "," #name "@@" version)
 #define EXPORT_OLD(name) __asm__(".symver old_" #name "," #name "@" OLD)
 
+/*
+ * A thread that can be cancelled at any instruction (PTHREAD_CANCEL_ASYNCHRONOUS) is cancelled when
+ * the call is over: what unwinds then has only this function to leave, not Rust's, which would end
+ * the process.
+ */
 #define DEFINE(type, prefix, name, params, args) \
 	extern type saltern_##name params; \
 	type prefix##name params; \
 	__attribute__((used, retain)) type prefix##name params \
 	{ \
-		return saltern_##name args; \
+		type answer; \
+		int before; \
+\
+		pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before); \
+		answer = saltern_##name args; \
+		pthread_setcanceltype(before, NULL); \
+		return answer; \
 	}
 
 #define CRYPT (const char *phrase, const char *setting)

@@ -201,13 +201,25 @@ static void *go_on(void *unused)
 	return unused;
 }
 
+/* The same, at any instruction of crypt_r, and of this function. */
+static void *go_on_anywhere(void *unused)
+{
+	static __thread struct crypt_data data;
+	int before;
+
+	CHECK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before) == 0);
+	for (;;)
+		if (crypt_r("secret", setting, &data) == NULL)
+			return unused;
+}
+
 static void cancelled(void)
 {
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 100; i++) {
 		pthread_t thread;
 		void *end;
 
-		CHECK(pthread_create(&thread, NULL, go_on, NULL) == 0);
+		CHECK(pthread_create(&thread, NULL, i < 50 ? go_on : go_on_anywhere, NULL) == 0);
 		usleep(1000);
 		CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &end) == 0);
 		CHECK(end == PTHREAD_CANCELED);
