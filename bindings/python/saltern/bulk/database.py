@@ -140,6 +140,12 @@ TOLD = ("08", "25", "28", "3D", "40", "42501", "42703", "42P01", "53", "55", "57
 """Errors, or classes of them, whose text names no values: connections, rights, names, resources, locks."""
 
 
+NAMES = (
+    ": a CHECK, an index or a generated column of the table may call a function that looks names up "
+    "in the job's search_path, which is pg_catalog alone: ALTER FUNCTION … SET search_path = …"
+)
+
+
 def told(error: psycopg.Error) -> str:
     """The message of an error, without parts that may contain a row: the details that the server
     adds, and the text of errors about values, which triggers may choose freely."""
@@ -154,7 +160,8 @@ def told(error: psycopg.Error) -> str:
         "constraint": diag.constraint_name,
     }
     named = [f"{kind} {name}" for kind, name in at.items() if name]
-    return ", ".join([f"{type(error).__name__} ({code})", *named])
+    text = ", ".join([f"{type(error).__name__} ({code})", *named])
+    return text + NAMES if code in ("42883", "42P01") else text
 
 
 class Session:

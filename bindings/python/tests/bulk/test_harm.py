@@ -342,3 +342,22 @@ def test_ranges_that_lack_rows_are_named(
     ran = bulk("rekey", policies.file("b"))
     assert ran.status == 0 and "the ranges had 101 rows, and the table 300" in ran.said
     assert "the ranges had" not in bulk("rekey", policies.file("b")).said
+
+
+def test_functions_of_the_table_that_look_for_others(
+    server: Server, policies: Policies, bulk: Bulk
+) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")])
+    server.admin(
+        "CREATE FUNCTION public.inner_one() RETURNS boolean LANGUAGE sql AS 'SELECT true';"
+        "CREATE FUNCTION public.outer_one() RETURNS boolean LANGUAGE plpgsql AS "
+        "$$ BEGIN RETURN inner_one(); END $$;"
+        "ALTER TABLE users ADD CHECK (outer_one())"
+    )
+    try:
+        ran = bulk("rekey", policies.file("b"))
+        assert ran.status == 2 and "ALTER FUNCTION … SET search_path" in ran.said
+        server.admin("ALTER FUNCTION public.outer_one() SET search_path = public, pg_temp")
+        assert bulk("rekey", policies.file("b")).report["changed"] == 1
+    finally:
+        server.admin("DROP TABLE users; DROP FUNCTION public.outer_one, public.inner_one")
