@@ -43,9 +43,9 @@ impl<'a> Login<'a> {
     /// Submits it. Text that is not a stored string is refused here, with a hint if the arguments
     /// seem to be in the wrong order.
     pub(crate) fn start(&self, py: Python<'_>, passwords: &Passwords) -> PyResult<Ticket<Outcome>> {
-        self.check(py)?;
         let account = self.account.as_ref().map_or(&[][..], Bytes::as_bytes);
-        Ok(passwords.verify(account, self.password.as_bytes(), self.hash.as_deref()))
+        let (password, hash) = (self.password.as_bytes(), self.hash.as_deref());
+        self.told(py, passwords.verify(account, password, hash))
     }
 
     /// Submits it, with what stands in for a password that the policy refuses.
@@ -55,21 +55,23 @@ impl<'a> Login<'a> {
         passwords: &Passwords,
         stand_in: &[u8],
     ) -> PyResult<Ticket<Outcome>> {
-        self.check(py)?;
-        Ok(passwords.verify_any("", self.password.as_bytes(), stand_in, self.hash.as_deref()))
+        let (password, hash) = (self.password.as_bytes(), self.hash.as_deref());
+        self.told(py, passwords.verify_any("", password, stand_in, hash))
     }
 
-    fn check(&self, py: Python<'_>) -> PyResult<()> {
-        self.hash.as_ref().map_or(Ok(()), |hash| refuse(py, hash, self.password.as_bytes()))
+    /// Raises what is wrong with a string that cannot be read.
+    fn told(&self, py: Python<'_>, ticket: Ticket<Outcome>) -> PyResult<Ticket<Outcome>> {
+        let is_bad = ticket.refused().is_some_and(|error| error.kind() == ErrorKind::BadInput);
+        match self.hash.as_deref().filter(|_| is_bad) {
+            Some(hash) => refuse(py, hash, self.password.as_bytes()).map(|()| ticket),
+            None => Ok(ticket),
+        }
     }
 }
 
 /// Refuses text that is not a stored string.
 fn refuse(py: Python<'_>, hash: &str, password: &[u8]) -> PyResult<()> {
     let Err(error) = table::scheme(hash) else { return Ok(()) };
-    if error.kind() != ErrorKind::BadInput {
-        return Err(errors::of(py, &error));
-    }
     let password = std::str::from_utf8(password).unwrap_or_default();
     let message = match table::scheme(password) {
         Ok(Some(_)) => {

@@ -44,7 +44,9 @@ def test_a_string_belongs_to_its_account(hasher, sealing):
     with pytest.raises(saltern.VerifyMismatchError):
         sealing.verify(stored, "Secret", account="alice")
     plain = stored.split("}", 1)[1]
-    for account, text in (("bob", stored), ("alice", plain), ("alice", hasher.hash("secret"))):
+    cut = [stored[:-1], stored.replace("$y$", "$x$"), stored.replace("{seal", "{sea1"), ""]
+    moved = [("bob", stored), ("alice", plain), ("alice", hasher.hash("secret"))]
+    for account, text in moved + [("alice", text) for text in cut]:
         for password in "secret", "Secret":
             with pytest.raises(TamperedError):
                 sealing.verify(text, password, account=account)

@@ -91,6 +91,23 @@ impl<T: Send + 'static> Ticket<T> {
         Self::then(item, Ticket::done)
     }
 
+    /// The error of a call that was refused at once, before anything was computed.
+    ///
+    /// ```
+    /// # use saltern::{Passwords, Policy};
+    /// # let passwords = Passwords::new(Policy::default())?;
+    /// let ticket = passwords.verify("alice", "secret", Some("no hash"));
+    /// assert!(ticket.refused().is_some());
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    #[must_use]
+    pub fn refused(&self) -> Option<&Error> {
+        match &self.state {
+            State::Done(result) => result.as_ref().err(),
+            State::Running(_) | State::Over => None,
+        }
+    }
+
     /// Waits for the result, however long it takes.
     ///
     /// # Errors
