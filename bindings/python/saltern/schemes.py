@@ -50,6 +50,12 @@ def adapted(hasher: PasswordHasher) -> PasswordHasher:
             f"limits.password is below {MAX_PASSWORD}, so that a password that somebody types would "
             "be an error in this framework: raise it in the policy, and limit lengths in forms"
         )
+    site = hasher.site
+    if site["active_seal_key"] is not None or site["seal_required"]:
+        raise BadInputError(
+            "the policy seals strings for their accounts, and this framework does not say whose "
+            "password it is: use a policy without an active key for seals, or PasswordHasher itself"
+        )
     return hasher
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import saltern
+import saltern.pwdlib
 from saltern import AsyncPasswordHasher, PasswordHasher, TamperedError
 
 
@@ -87,6 +88,12 @@ def test_columns(policies):
     counts, rows = sealing.count_many(swapped, accounts=accounts)
     assert (counts["sealed"], counts["tampered"]) == (1, 2)
     assert pa.array(rows).field("outcome").to_pylist() == ["tampered", "tampered", "same"]
+
+
+def test_adapters_refuse_a_policy_that_seals(policies):
+    for hasher in policies:
+        with pytest.raises(saltern.BadInputError, match="does not say whose"):
+            saltern.pwdlib.YescryptHasher(hasher=hasher)
 
 
 def test_logins_of_asyncio(sealing):
