@@ -46,7 +46,7 @@ class _Site(TypedDict):
     salt: int
     limits: str
     schemes: list[str]
-    replace: str
+    replace: str | list[str]
     keys: list[str]
     active_key: str | None
     unnamed_key: bool

@@ -54,7 +54,7 @@ impl OpenedPolicy {
             params,
             floor: Strength::of_params(&policy.floor),
             min_salt: policy.min_salt,
-            replace: policy.replace,
+            replace: policy.replace.clone(),
             key: keys.active(),
             assumes_key: policy.assume_unnamed_key.is_some(),
             rom: active,

@@ -93,8 +93,8 @@ pub struct Update {
     /// WHERE id = … AND hash = old`): another login, or a change of the password, may have come in
     /// between.
     pub old: String,
-    /// The string to write. It is never weaker than the old one, except under
-    /// [`Replace::Others`](crate::policy::Replace::Others).
+    /// The string to write. It is never weaker than the old one, except where
+    /// [`Policy::replace`] says so.
     pub new: String,
 }
 

@@ -6,7 +6,8 @@
 //! ```toml
 //! # saltern.toml. Everything is optional; unknown keys are refused.
 //! schemes = ["yescrypt", "bcrypt"]     # the schemes of stored strings
-//! replace = "weaker"                   # of other schemes, at a login; or "others"
+//! replace = "weaker"                   # of other schemes, at a login; or "others",
+//!                                      # or a list of schemes
 //!
 //! [params]                             # the cost of new hashes
 //! cost = 5                             # 1 to 11; or n, r, p and t

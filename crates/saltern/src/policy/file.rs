@@ -10,10 +10,11 @@ use saltern_yescrypt::{Limit, Params};
 use super::document::{Document, MAX};
 use super::key_file::content;
 use super::units::TIME;
-use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, Words};
+use super::words::{FLAVORS, SYNTAXES, WIPES, Words};
 use super::{DecoyCost, Key, KeySource, Policy, Remember, units, words};
 use crate::error::Error;
 use crate::invalid::Invalid;
+use crate::rehash::Replace;
 use crate::scheme::Scheme;
 use crate::strength::Strength;
 
@@ -96,7 +97,7 @@ impl Policy {
         let beside = beside.as_ref();
         let mut policy = Policy::default();
         policy.take_schemes(&mut document)?;
-        policy.replace = word(&mut document, "replace", REPLACE)?.unwrap_or(policy.replace);
+        policy.take_replace(&mut document)?;
         policy.take_params(&mut document)?;
         let check_roms = document.parsed("check_roms", TIME, units::time)?;
         policy.check_roms = check_roms.unwrap_or(policy.check_roms);
@@ -122,11 +123,24 @@ impl Policy {
     fn take_schemes(&mut self, document: &mut Document) -> Result<(), Invalid> {
         let Some(count) = document.list_if_any("schemes")? else { return Ok(()) };
         // An empty list is refused like any that lacks yescrypt.
-        self.schemes.clear();
-        for at in 0..count {
-            let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
-            let scheme = document.parsed(&format!("schemes[{at}]"), &allowed(), Scheme::of_name)?;
-            self.schemes.extend(scheme);
+        self.schemes = schemes(document, "schemes", count)?;
+        Ok(())
+    }
+
+    fn take_replace(&mut self, document: &mut Document) -> Result<(), Invalid> {
+        const ALLOWED: &str = "\"weaker\", \"others\" or a list of schemes";
+        if document.has("replace[0]") {
+            let count = document.list("replace")?;
+            self.replace = Replace::Schemes(schemes(document, "replace", count)?);
+            return Ok(());
+        }
+        let word = |text: &str| match text {
+            "weaker" => Some(Replace::Weaker),
+            "others" => Some(Replace::Others),
+            _ => None,
+        };
+        if let Some(replace) = document.parsed("replace", ALLOWED, word)? {
+            self.replace = replace;
         }
         Ok(())
     }
@@ -258,6 +272,16 @@ const ROM_ID: &str = "the 16 digits of a ROM's id, as `saltern rom info` shows t
 const FINGERPRINT: &str = "16 digits, as `saltern key fingerprint` shows them";
 #[cfg(feature = "rom")]
 const ROM_HASH: &str = "64 digits, as `saltern rom info` shows them";
+
+/// The names in a list of this many schemes.
+fn schemes(document: &mut Document, list: &str, count: usize) -> Result<Vec<Scheme>, Invalid> {
+    let mut schemes = Vec::new();
+    for at in 0..count {
+        let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
+        schemes.extend(document.parsed(&format!("{list}[{at}]"), &allowed(), Scheme::of_name)?);
+    }
+    Ok(schemes)
+}
 
 /// A list of keys.
 fn keys(document: &mut Document, list: &str, beside: &Path) -> Result<Vec<Key>, Invalid> {

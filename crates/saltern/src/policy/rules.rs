@@ -8,6 +8,7 @@ use super::{Key, Policy, Remember};
 use crate::cost_class::example;
 use crate::error::Error;
 use crate::invalid::Invalid;
+use crate::rehash::Replace;
 use crate::scheme::Scheme;
 use crate::stored::Hash;
 use crate::strength::Strength;
@@ -76,6 +77,22 @@ impl Policy {
             }
             if self.schemes[..at].contains(scheme) {
                 return Err(Invalid::new(key, scheme, "each scheme once"));
+            }
+        }
+        let Replace::Schemes(replaced) = &self.replace else { return Ok(()) };
+        if replaced.is_empty() {
+            return Err(Invalid::new("replace", "", "at least one scheme, or \"weaker\""));
+        }
+        for (at, scheme) in replaced.iter().enumerate() {
+            let wrong = |allowed: &str| Invalid::new(format!("replace[{at}]"), scheme, allowed);
+            if *scheme == Scheme::Yescrypt {
+                return Err(wrong("another scheme than that of new hashes"));
+            }
+            if !self.schemes.contains(scheme) {
+                return Err(wrong("one of `schemes`: no other strings are verified"));
+            }
+            if replaced[..at].contains(scheme) {
+                return Err(wrong("each scheme once"));
             }
         }
         Ok(())

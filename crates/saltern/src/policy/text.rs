@@ -9,7 +9,7 @@ use saltern_yescrypt::{Limit, Limits};
 
 #[cfg(feature = "rom")]
 use super::words::ACCESS;
-use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, quoted, word};
+use super::words::{FLAVORS, SYNTAXES, WIPES, quoted, word};
 use super::{
     DecoyCost, Key, KeySource, Params, Policy, Remember, RomSource, memory_text, size_text,
 };
@@ -70,7 +70,7 @@ impl Policy {
     fn top(&self) -> Result<String, Invalid> {
         let schemes: Vec<_> = self.schemes.iter().map(|scheme| quoted(scheme.name())).collect();
         let mut out = format!("schemes = [{}]\n", schemes.join(", "));
-        let _ = writeln!(out, "replace = {}", word("replace", REPLACE, &self.replace)?);
+        let _ = writeln!(out, "replace = {}", self.replace);
         if let Some(source) = &self.assume_unnamed_key {
             let file = key_file("assume_unnamed_key", source)?;
             let _ = writeln!(out, "assume_unnamed_key = {file}");

@@ -10,7 +10,7 @@ use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 50] = [
+const WRONG: [(&str, &str); 57] = [
     (
         "x = 1",
         "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, remember, replace, roms, schemes, seal",
@@ -65,6 +65,16 @@ const WRONG: [(&str, &str); 50] = [
     (
         "schemes = [\"yescrypt\", \"yescrypt\"]",
         "1: schemes[1] = \"yescrypt\": expected each scheme once",
+    ),
+    ("replace = \"all\"", "1: replace = \"all\": expected \"weaker\", \"others\" or a list of"),
+    ("replace = []", "1: replace: expected \"weaker\", \"others\" or a list of schemes"),
+    ("replace = true", "1: replace = true: expected \"weaker\", \"others\" or a list"),
+    ("replace = [\"md5\"]", "1: replace[0] = \"md5\": expected \"yescrypt\", \"scrypt\","),
+    ("replace = [\"yescrypt\"]", "1: replace[0] = \"yescrypt\": expected another scheme than"),
+    ("replace = [\"bcrypt\"]", "1: replace[0] = \"bcrypt\": expected one of `schemes`"),
+    (
+        "schemes = ['yescrypt', 'hex']\nreplace = ['hex', 'hex']",
+        "2: replace[1] = 'hex': expected each scheme once",
     ),
     ("schemes = \"yescrypt\"", "1: schemes = \"yescrypt\": expected a list"),
     ("[[keys]]\nname = \"a b\"", "2: keys[0].name = \"a b\": expected a name of 1 to 32"),
