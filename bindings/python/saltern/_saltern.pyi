@@ -53,6 +53,7 @@ class _Site(TypedDict):
     seal_keys: list[str]
     active_seal_key: str | None
     seal_required: bool
+    firebase: str | None
     roms: list[str]
     active_rom: str | None
     unnamed_rom: str | None

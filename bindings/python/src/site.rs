@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use saltern::Policy;
-use saltern::policy::{Limits, Params, Replace, RomSource, Scheme};
+use saltern::policy::{FirebaseParameters, Limits, Params, Replace, RomSource, Scheme};
 use saltern_yescrypt::Limit;
 
 /// Everything that determines which strings are accepted and how new ones are made; nothing secret,
@@ -34,6 +34,11 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     site.set_item("seal_keys", seals)?;
     site.set_item("active_seal_key", sealing().find(|key| key.active).map(name))?;
     site.set_item("seal_required", policy.seal.required)?;
+    let firebase = policy.firebase.as_ref().map(|project| {
+        let FirebaseParameters { key, separator, rounds, mem_cost } = &project.parameters;
+        format!("{key}, separator {separator:?}, rounds {rounds}, mem_cost {mem_cost}")
+    });
+    site.set_item("firebase", firebase)?;
     let mut roms: Vec<_> = policy.roms.iter().map(|rom| digest(&rom.id, &rom.source)).collect();
     roms.sort();
     site.set_item("roms", roms)?;

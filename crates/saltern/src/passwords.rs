@@ -410,9 +410,11 @@ impl Passwords {
         let (inner, table) = (&self.inner, self.table.clone());
         table.opened.check_seal(table.account(), stored)?;
         let Stored { marks, sealed_with, before, hash, .. } = Stored::parse(stored)?;
-        let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
+        let Some(hash @ Hash::Foreign(_)) = hash else { return Ok(Ticket::done(Ok(None))) };
+        inner.prepared.table().policy().admit(&hash)?;
+        let hash = inner.prepared.opened().unsigned(hash)?;
+        let Hash::Foreign(foreign) = &hash else { return Ok(Ticket::done(Ok(None))) };
         let setting = Arc::clone(&foreign.setting);
-        inner.prepared.table().policy().admit(hash)?;
         if foreign::setting(&setting.to_string()).is_err() {
             let expected = "one whose setting can be put between braces";
             return Err(Error::malformed("string to be wrapped", expected));
@@ -421,7 +423,7 @@ impl Passwords {
         let is_sealed = sealed_with.is_some();
         let (marks, before) = (marks.to_owned(), before.to_owned());
         let hasher = &inner.prepared.opened().over_digests;
-        let item = inner.pool.hash_one(hasher, &foreign.digest, self.terms());
+        let item = inner.pool.hash_one(hasher, foreign.digest.as_bytes(), self.terms());
         Ok(Ticket::then(item, move |ours| {
             let dressed = |ours: String| {
                 let text = before + &wrapped(&*setting, &ours);
@@ -482,6 +484,7 @@ impl Passwords {
         let (sealed, kept) = (text.len() - stored.text.len(), stored.before.len());
         let (sealed_with, hash) = (stored.sealed_with, stored.complete()?);
         self.table().policy().admit(&hash)?;
+        let hash = self.inner.prepared.opened().unsigned(hash)?;
         let terms = self.terms();
         let matched = Matched {
             inner: Arc::clone(&self.inner),

@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.check_names(table.policy())?;
     let mut census = Census::default();
     let mut unsound = Vec::new();
-    let report = args.lines.look(|entry| {
+    let report = args.lines.look(table.policy(), |entry| {
         let of_account = table::of(&table, entry);
         of_account.count(entry.stored, &mut census).map(Ok).inspect_err(|error| {
             if matches!(error, Error::Tampered { .. } | Error::Unavailable { .. }) {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base64ct::{Base64, Encoding};
 use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::{Limit, Params};
@@ -11,7 +12,10 @@ use super::document::{Document, MAX};
 use super::key_file::content;
 use super::units::TIME;
 use super::words::{FLAVORS, SYNTAXES, WIPES, Words};
-use super::{DecoyCost, Key, KeySource, Policy, Remember, units, words};
+use super::{
+    DecoyCost, Firebase, FirebaseParameters, Key, KeySource, Policy, Remember, SignerKeySource,
+    units, words,
+};
 use crate::error::Error;
 use crate::invalid::Invalid;
 use crate::rehash::Replace;
@@ -109,6 +113,7 @@ impl Policy {
             policy.seal.keys = keys(&mut document, "seal.keys", beside)?;
             policy.seal.required = document.flag("seal.required")?.unwrap_or(false);
         }
+        policy.take_firebase(&mut document, beside)?;
         policy.take_roms(&mut document, beside)?;
         policy.assume_unnamed_rom =
             document.parsed("assume_unnamed_rom", ROM_ID, |text| text.parse().ok())?;
@@ -189,6 +194,30 @@ impl Policy {
             let entries = document.number("remember.entries", COUNT)?.unwrap_or(entries);
             self.remember = Some(Remember { time, entries });
         }
+        Ok(())
+    }
+
+    fn take_firebase(&mut self, document: &mut Document, beside: &Path) -> Result<(), Invalid> {
+        const SEPARATOR: &str = "base 64, as Firebase shows it";
+        const NUMBER: &str = "a number, as Firebase shows it";
+        if !document.table("firebase")? {
+            return Ok(());
+        }
+        let path = |field: &str| format!("firebase.{field}");
+        let file = file(document, &path("signer_key"), beside)?;
+        let file = required(document, file, path("signer_key"), "the name of a file")?;
+        let digits = document.text(&path("fingerprint"), FINGERPRINT)?;
+        let key = digits.and_then(|digits| format!("firebase+{digits}").parse().ok());
+        let key = required(document, key, path("fingerprint"), FINGERPRINT)?;
+        let decode = |text: &str| Base64::decode_vec(text).ok();
+        let separator = document.parsed(&path("salt_separator"), SEPARATOR, decode)?;
+        let separator = required(document, separator, path("salt_separator"), SEPARATOR)?;
+        let rounds = document.number(&path("rounds"), NUMBER)?;
+        let rounds = required(document, rounds, path("rounds"), NUMBER)?;
+        let mem_cost = document.number(&path("mem_cost"), NUMBER)?;
+        let mem_cost = required(document, mem_cost, path("mem_cost"), NUMBER)?;
+        let parameters = FirebaseParameters { key, separator, rounds, mem_cost };
+        self.firebase = Some(Firebase { signer_key: SignerKeySource::File(file), parameters });
         Ok(())
     }
 
