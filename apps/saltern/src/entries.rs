@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use saltern::Policy;
 use saltern::policy::Scheme;
 use saltern::table::{Kind, Row, identify, rows};
 
@@ -49,7 +50,8 @@ pub(crate) fn scheme(kind: Kind<'_>) -> Option<&'static str> {
 }
 
 /// Options that have a meaning only with `--hash-file`.
-pub(crate) const OF_A_FILE: [&str; 5] = ["user", "field", "json_key", "ldif", "keycloak"];
+pub(crate) const OF_A_FILE: [&str; 6] =
+    ["user", "field", "json_key", "ldif", "keycloak", "firebase"];
 
 /// A stored string and where it comes from.
 #[derive(Debug, PartialEq, Eq)]
@@ -101,8 +103,13 @@ impl EntryArgs {
         self.hash_file.as_deref() == Some(Path::new("-"))
     }
 
+    /// Whether the policy says what they are.
+    pub(crate) fn needs_policy(&self) -> bool {
+        self.lines.firebase
+    }
+
     /// Get all of them; never an empty list.
-    pub(crate) fn read(&self) -> anyhow::Result<Vec<Entry>> {
+    pub(crate) fn read(&self, policy: Option<&Policy>) -> anyhow::Result<Vec<Entry>> {
         let Some(path) = &self.hash_file else {
             let stored = self.hash.as_ref().and_then(|hash| hash.to_str()).map(str::to_owned);
             let stored = stored.ok_or_else(|| "the string is not UTF-8".to_owned());
@@ -116,7 +123,7 @@ impl EntryArgs {
         if file.fill_buf().with_context(context)?.is_empty() {
             return Err(streams::is_empty(name));
         }
-        let format = self.lines.format();
+        let format = self.lines.format(policy)?;
         let entries = rows(file, &format).map(|row| row.map(Entry::from));
         let mut entries = entries.collect::<io::Result<Vec<_>>>().with_context(context)?;
         if entries.is_empty() {

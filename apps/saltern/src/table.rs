@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use saltern::table::{Entry, Format, Report, Table, each_line};
-use saltern::{Error, Ticket};
+use saltern::{Error, Policy, Ticket};
 
 use crate::interrupt::{Interrupt, LOOK, readable};
 use crate::number::{FROM_ONE, number};
@@ -58,13 +58,13 @@ pub(crate) struct LineArgs {
     /// The id of the account is this field of each line, counted from 1 (default: the first one);
     /// only seals depend on it
     #[arg(long, value_name = "N",
-          conflicts_with_all = ["json_key", "id_key", "ldif", "keycloak"],
+          conflicts_with_all = ["json_key", "id_key", "ldif", "keycloak", "firebase"],
           value_parser = number(FROM_ONE))]
     id_field: Option<NonZero<u16>>,
 
     /// The id of the account is the value of this key of the JSON object in each line, or where
     /// this JSON pointer leads
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["field", "ldif", "keycloak"])]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["field", "ldif", "keycloak", "firebase"])]
     id_key: Option<String>,
 
     /// The lines are LDIF: the string is the value of userPassword, the account the entry's name
@@ -77,32 +77,48 @@ pub(crate) struct LineArgs {
     /// with the algorithm `saltern` and no salt.
     #[arg(long, conflicts_with_all = ["field", "json_key", "ldif"])]
     keycloak: bool,
+
+    /// The lines are users of an export of Firebase, one JSON object each
+    ///
+    /// The string is put together from passwordHash, salt and the [firebase] of the policy. A new
+    /// one becomes the passwordHash, with an empty salt.
+    #[arg(long, conflicts_with_all = ["field", "json_key", "ldif", "keycloak"])]
+    pub(crate) firebase: bool,
 }
 
 impl LineArgs {
-    pub(crate) fn format(&self) -> Format {
+    /// The form of the lines, for which some need the policy of the site.
+    pub(crate) fn format(&self, policy: Option<&Policy>) -> anyhow::Result<Format> {
         let index = |field: Option<NonZero<u16>>| field.map(|at| usize::from(at.get()) - 1);
         let (stored, account) = (index(self.field), index(self.id_field));
         if stored.is_some() || account.is_some() {
-            return Format::Fields { stored: stored.unwrap_or(1), account: account.unwrap_or(0) };
+            let (stored, account) = (stored.unwrap_or(1), account.unwrap_or(0));
+            return Ok(Format::Fields { stored, account });
         }
-        match (self.json_key.clone(), self.id_key.clone()) {
+        Ok(match (self.json_key.clone(), self.id_key.clone()) {
             (None, None) if self.ldif => Format::Ldif,
             (None, None) if self.keycloak => Format::Keycloak,
+            (None, None) if self.firebase => {
+                let project = policy.and_then(|policy| policy.firebase.as_ref());
+                let project = project.context("--firebase needs a policy with [firebase]")?;
+                Format::Firebase(project.parameters.clone())
+            }
             (None, None) => Format::Detect,
             (stored, account) => {
                 Format::Json { stored: stored.unwrap_or_else(|| "hash".to_owned()), account }
             }
-        }
+        })
     }
 
     /// Applies an operation to each string of standard input, and writes all lines to standard
     /// output. Errors in lines are reported in these words, and counted.
     pub(crate) fn rewrite(
         &self,
+        policy: &Policy,
         operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
         words: impl Fn(&Error) -> String,
     ) -> anyhow::Result<Report> {
+        let format = self.format(Some(policy))?;
         let output = streams::raw_stdout().context("cannot write to standard output")?;
         let mut input = Input::new()?;
         input.is_rewritten = true;
@@ -112,7 +128,7 @@ impl LineArgs {
              replace the first with it once that has succeeded"
         );
         let mut output = BufWriter::with_capacity(BUFFER, Counted::new(output));
-        let result = input.run(&mut output, &self.format(), operation, words);
+        let result = input.run(&mut output, &format, operation, words);
         // Without another attempt to write what is in the buffer.
         let (output, _) = output.into_parts();
         let written = || {
@@ -135,8 +151,10 @@ impl LineArgs {
     /// failure ends the run.
     pub(crate) fn look(
         &self,
+        policy: &Policy,
         mut operation: impl FnMut(&Entry<'_>) -> Result<anyhow::Result<()>, Error>,
     ) -> anyhow::Result<Report> {
+        let format = self.format(Some(policy))?;
         let mut input = Input::new()?;
         let (stop, mut done) = (Rc::clone(&input.stop), Ok(()));
         let operation = |entry: &Entry<'_>| {
@@ -147,7 +165,7 @@ impl LineArgs {
             });
             looked.into()
         };
-        let result = input.run(io::sink(), &self.format(), operation, ToString::to_string);
+        let result = input.run(io::sink(), &format, operation, ToString::to_string);
         done?;
         let report = result.or_else(|error| {
             let read = || format!("{} lines were read", input.lines);
@@ -174,7 +192,7 @@ pub(crate) fn is_without_strings(report: &Report) -> bool {
     let nothing = report.others == report.lines;
     if nothing {
         tell(
-            "no line holds a stored string: give --field, --json-key, --ldif or --keycloak to say where it is",
+            "no line holds a stored string: give --field, --json-key, --ldif, --keycloak or --firebase to say where it is",
         );
     }
     nothing

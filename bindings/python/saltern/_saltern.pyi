@@ -46,13 +46,14 @@ class _Site(TypedDict):
     salt: int
     limits: str
     schemes: list[str]
-    replace: str
+    replace: str | list[str]
     keys: list[str]
     active_key: str | None
     unnamed_key: bool
     seal_keys: list[str]
     active_seal_key: str | None
     seal_required: bool
+    firebase: str | None
     roms: list[str]
     active_rom: str | None
     unnamed_rom: str | None

@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use saltern::Policy;
-use saltern::policy::{Limits, Params, RomSource};
+use saltern::policy::{FirebaseParameters, Limits, Params, Replace, RomSource, Scheme};
 use saltern_yescrypt::Limit;
 
 /// Everything that determines which strings are accepted and how new ones are made; nothing secret,
@@ -16,10 +16,11 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     site.set_item("floor", params(&policy.floor))?;
     site.set_item("salt", policy.min_salt)?;
     site.set_item("limits", limits(&policy.limits))?;
-    let mut schemes: Vec<_> = policy.schemes.iter().map(ToString::to_string).collect();
-    schemes.sort();
-    site.set_item("schemes", schemes)?;
-    site.set_item("replace", policy.replace.name())?;
+    site.set_item("schemes", names_of(&policy.schemes))?;
+    match &policy.replace {
+        Replace::Schemes(named) => site.set_item("replace", names_of(named))?,
+        word => site.set_item("replace", word.to_string().trim_matches('"'))?,
+    }
     let keys = || policy.keys.iter();
     let name = |key: &saltern::policy::Key| key.name.to_string();
     let mut names: Vec<_> = keys().map(name).collect();
@@ -33,6 +34,11 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     site.set_item("seal_keys", seals)?;
     site.set_item("active_seal_key", sealing().find(|key| key.active).map(name))?;
     site.set_item("seal_required", policy.seal.required)?;
+    let firebase = policy.firebase.as_ref().map(|project| {
+        let FirebaseParameters { key, separator, rounds, mem_cost } = &project.parameters;
+        format!("{key}, separator {separator:?}, rounds {rounds}, mem_cost {mem_cost}")
+    });
+    site.set_item("firebase", firebase)?;
     let mut roms: Vec<_> = policy.roms.iter().map(|rom| digest(&rom.id, &rom.source)).collect();
     roms.sort();
     site.set_item("roms", roms)?;
@@ -57,6 +63,13 @@ fn limits(limits: &Limits) -> String {
     }
     let (flavors, syntax, rom) = (limits.flavors, limits.syntax, limits.rom);
     all + &format!("flavors {flavors:?}, syntax {syntax:?}, rom {rom}")
+}
+
+/// The names of schemes, whose order means nothing.
+fn names_of(schemes: &[Scheme]) -> Vec<String> {
+    let mut names: Vec<_> = schemes.iter().map(ToString::to_string).collect();
+    names.sort();
+    names
 }
 
 /// The hash of the whole ROM, or its id if that is all that is known.

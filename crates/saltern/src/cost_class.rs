@@ -4,7 +4,7 @@ use saltern_yescrypt::Scheme as Ours;
 use saltern_yescrypt::Setting;
 
 use crate::error::Error;
-use crate::foreign;
+use crate::foreign::{self, Foreign};
 use crate::formats::{self, Kind};
 use crate::stored::{Hash, Stored, wrapped};
 
@@ -44,7 +44,11 @@ const fn zero(scheme: Ours) -> &'static str {
 /// A hash with the cost of this string, whether the string has a digest or not.
 pub(crate) fn example(text: &str) -> Result<Hash, Error> {
     if let Ok(Stored { hash: Some(hash), locked: false, .. }) = Stored::parse(text) {
-        return Ok(hash);
+        return Ok(match hash {
+            // Its digest does not matter.
+            Hash::Foreign(foreign) => Hash::Foreign(Foreign { signed_with: None, ..foreign }),
+            hash => hash,
+        });
     }
     let text = match formats::split(text) {
         (before, rest) if !formats::is_locked(before) => rest,

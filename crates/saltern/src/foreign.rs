@@ -10,6 +10,8 @@ mod bcrypt;
 mod caching_sha2;
 #[cfg(feature = "digest")]
 mod digest;
+#[cfg(feature = "firebase")]
+mod firebase;
 #[cfg(feature = "libcrypt")]
 mod libcrypt;
 #[cfg(feature = "pbkdf2")]
@@ -28,9 +30,11 @@ use std::sync::Arc;
 
 use saltern_pool::task::Task;
 use saltern_wipe::Zeroizing;
+use saltern_yescrypt::keys::KeyId;
 use subtle::ConstantTimeEq;
 
 use crate::error::Error;
+use crate::policy::SignerKey;
 use crate::scheme::Scheme;
 
 /// A string without its digest: everything that a password is hashed with. Its text is the content
@@ -62,13 +66,17 @@ pub(crate) trait Setting: fmt::Display + Send + Sync {
 #[derive(Clone)]
 pub(crate) struct Foreign {
     pub(crate) setting: Arc<dyn Setting>,
-    pub(crate) digest: String,
+    pub(crate) digest: Zeroizing<String>,
+    /// The signer key that the digest was encrypted with: it is compared, and wrapped, only
+    /// without it.
+    pub(crate) signed_with: Option<KeyId>,
 }
 
 impl Foreign {
     #[allow(dead_code, reason = "which features there are decides")]
     fn new(setting: impl Setting + 'static, digest: impl Into<String>) -> Self {
-        Foreign { setting: Arc::new(setting), digest: digest.into() }
+        let digest = Zeroizing::new(digest.into());
+        Foreign { setting: Arc::new(setting), digest, signed_with: None }
     }
 
     /// The string of a scheme that is known here; `None` for all others.
@@ -76,8 +84,25 @@ impl Foreign {
         SCHEMES.iter().find_map(|scheme| (scheme.parse)(text))
     }
 
+    /// The same string without the signer key.
+    #[cfg_attr(not(feature = "firebase"), allow(unused_variables))]
+    pub(crate) fn without(self, key: &SignerKey) -> Option<Self> {
+        #[cfg(feature = "firebase")]
+        return Some(Foreign {
+            digest: firebase::without(key, &self.digest)?,
+            setting: self.setting,
+            signed_with: None,
+        });
+        #[cfg(not(feature = "firebase"))]
+        None
+    }
+
     /// Whether the digest of a password is that of the string, compared in constant time.
     pub(crate) fn matches(&self, password: &[u8]) -> Result<bool, Error> {
+        if self.signed_with.is_some() {
+            let why = "a digest that is still encrypted";
+            return Err(Error::Failed { scheme: self.setting.scheme(), why });
+        }
         let computed = digest(&*self.setting, password)?;
         Ok(computed.as_bytes().ct_eq(self.digest.as_bytes()).into())
     }
@@ -100,10 +125,11 @@ pub(crate) fn setting(text: &str) -> Result<Arc<dyn Setting>, Error> {
     if plain { Ok(setting) } else { Err(UNKNOWN) }
 }
 
-/// A string with the setting of this text, and some digest.
+/// A string with the setting of this text, and some digest, which needs no key.
 pub(crate) fn example(text: &str) -> Result<Foreign, Error> {
     let complete = |scheme: &LegacyScheme| (scheme.parse)(&(scheme.complete)(text)?);
-    SCHEMES.iter().find_map(complete).unwrap_or(Err(UNKNOWN))
+    let found = SCHEMES.iter().find_map(complete).unwrap_or(Err(UNKNOWN))?;
+    Ok(Foreign { signed_with: None, ..found })
 }
 
 const UNKNOWN: Error =
@@ -129,6 +155,8 @@ const SCHEMES: &[LegacyScheme] = &[
     LegacyScheme { parse: pbkdf2::parse, complete: pbkdf2::complete },
     #[cfg(feature = "scram")]
     LegacyScheme { parse: scram::parse, complete: scram::complete },
+    #[cfg(feature = "firebase")]
+    LegacyScheme { parse: firebase::parse, complete: firebase::complete },
     #[cfg(feature = "digest")]
     LegacyScheme { parse: phpass::parse, complete: phpass::complete },
     #[cfg(feature = "digest")]

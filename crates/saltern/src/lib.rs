@@ -26,8 +26,8 @@
 //! # Features
 //! * `file` (default): policies in files.
 //! * `rom`: ROMs.
-//! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `scram`, `digest`: verifiers for strings of other
-//!   schemes ([`policy::Scheme`]). `legacy` stands for all of these.
+//! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `scram`, `firebase`, `digest`: verifiers for
+//!   strings of other schemes ([`policy::Scheme`]). `legacy` stands for all of these.
 //! * `libcrypt`: the schemes that only the machine's libcrypt computes; it is loaded at run time.
 //! * `json`: tables as lines of JSON, and passwords in JSON.
 

@@ -10,8 +10,9 @@ use saltern_yescrypt::rom::{RomId, RomSet};
 use saltern_yescrypt::{Hasher, Limits, Params};
 
 use crate::error::Error;
-use crate::policy::{Policy, RomSource, SiteRom, key_set};
+use crate::policy::{Policy, RomSource, SignerKey, SiteRom, key_set};
 use crate::rehash::{ActiveRom, NewHashForm, Reasons};
+use crate::scheme::Scheme;
 use crate::seal::Sealed;
 use crate::seal_keys::SealKeys;
 use crate::stored::{Hash, Stored};
@@ -27,6 +28,7 @@ pub(crate) struct OpenedPolicy {
     pub(crate) over_digests: Arc<Hasher>,
     pub(crate) target: NewHashForm,
     pub(crate) seals: SealKeys,
+    firebase: Option<(KeyId, SignerKey)>,
     /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
     pub(crate) roms: OpenRoms,
@@ -41,6 +43,8 @@ impl OpenedPolicy {
         let mut notes = Vec::new();
         let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
         let seals = SealKeys::open(&policy.seal.keys, &mut notes)?;
+        let firebase =
+            policy.firebase.as_ref().map(|project| project.open(&mut notes)).transpose()?;
         // One file may hold several of the keys.
         notes.dedup();
         let active = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
@@ -54,7 +58,7 @@ impl OpenedPolicy {
             params,
             floor: Strength::of_params(&policy.floor),
             min_salt: policy.min_salt,
-            replace: policy.replace,
+            replace: policy.replace.clone(),
             key: keys.active(),
             assumes_key: policy.assume_unnamed_key.is_some(),
             rom: active,
@@ -67,6 +71,7 @@ impl OpenedPolicy {
             hasher,
             target,
             seals,
+            firebase,
             #[cfg(feature = "rom")]
             roms: OpenRoms::default(),
             notes,
@@ -126,14 +131,27 @@ impl OpenedPolicy {
         inactive.try_for_each(|rom| measure(rom).map(drop))
     }
 
+    /// The hash with what a password is compared with: a digest of Firebase without the signer key
+    /// that encrypts it.
+    pub(crate) fn unsigned(&self, hash: Hash) -> Result<Hash, Error> {
+        let Hash::Foreign(foreign) = hash else { return Ok(hash) };
+        let Some(id) = foreign.signed_with else { return Ok(Hash::Foreign(foreign)) };
+        let known = self.firebase.as_ref().filter(|(known, _)| *known == id);
+        let unknown = || Error::unavailable(format!("the signer key {id}"), "the policy lacks it");
+        let without = foreign.without(&known.ok_or_else(unknown)?.1);
+        let why = "the signer key could not be applied";
+        without.map(Hash::Foreign).ok_or(Error::Failed { scheme: Scheme::Firebase, why })
+    }
+
     /// Whether a hash can be computed here, as far as that is known in advance. Only libcrypt knows
     /// what it refuses, so it is asked.
     pub(crate) fn can_compute(&self, hash: &Hash) -> Result<(), Error> {
         if let Some(setting) = hash.foreign()
-            && setting.scheme() == crate::scheme::Scheme::Libcrypt
+            && setting.scheme() == Scheme::Libcrypt
         {
             setting.compute(b"")?;
         }
+        self.unsigned(hash.clone())?;
         if let Some(ours) = hash.ours() {
             self.hasher.plan([], ours.setting())?;
         }

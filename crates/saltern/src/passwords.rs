@@ -94,8 +94,8 @@ pub struct Update {
     /// WHERE id = … AND hash = old`): another login, or a change of the password, may have come in
     /// between.
     pub old: String,
-    /// The string to write. It is never weaker than the old one, except under
-    /// [`Replace::Others`](crate::policy::Replace::Others).
+    /// The string to write. It is never weaker than the old one, except where
+    /// [`Policy::replace`] says so.
     pub new: String,
 }
 
@@ -411,9 +411,11 @@ impl Passwords {
         let (inner, table) = (&self.inner, self.table.clone());
         let sealed = table.opened.check_seal(table.account(), stored)?;
         let Stored { marks, sealed_with, before, hash, .. } = Stored::of(sealed)?;
-        let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
+        let Some(hash @ Hash::Foreign(_)) = hash else { return Ok(Ticket::done(Ok(None))) };
+        inner.prepared.table().policy().admit(&hash)?;
+        let hash = inner.prepared.opened().unsigned(hash)?;
+        let Hash::Foreign(foreign) = &hash else { return Ok(Ticket::done(Ok(None))) };
         let setting = Arc::clone(&foreign.setting);
-        inner.prepared.table().policy().admit(hash)?;
         if foreign::setting(&setting.to_string()).is_err() {
             let expected = "one whose setting can be put between braces";
             return Err(Error::malformed("string to be wrapped", expected));
@@ -422,7 +424,7 @@ impl Passwords {
         let is_sealed = sealed_with.is_some();
         let (marks, before) = (marks.to_owned(), before.to_owned());
         let hasher = &inner.prepared.opened().over_digests;
-        let item = inner.pool.hash_one(hasher, &foreign.digest, self.terms());
+        let item = inner.pool.hash_one(hasher, foreign.digest.as_bytes(), self.terms());
         Ok(Ticket::then(item, move |ours| {
             let dressed = |ours: String| {
                 let text = before + &wrapped(&*setting, &ours);
@@ -489,6 +491,7 @@ impl Passwords {
         let hash = hash.map_or_else(|| parts.hash(), Ok)?;
         let opened = self.inner.prepared.opened();
         opened.policy.admit(&hash)?;
+        let hash = opened.unsigned(hash)?;
         let sealed = text.len() - parts.text.len();
         let (cost, terms, password) = (hash.cost(), self.terms(), Password::from(password));
         let matched = Matched {

@@ -6,7 +6,8 @@
 //! ```toml
 //! # saltern.toml. Everything is optional; unknown keys are refused.
 //! schemes = ["yescrypt", "bcrypt"]     # the schemes of stored strings
-//! replace = "weaker"                   # of other schemes, at a login; or "others"
+//! replace = "weaker"                   # of other schemes, at a login; or "others",
+//!                                      # or a list of schemes
 //!
 //! [params]                             # the cost of new hashes
 //! cost = 5                             # 1 to 11; or n, r, p and t
@@ -33,6 +34,13 @@
 //! file = "keys/seal-2026-11"
 //! fingerprint = "0c1d2e3f40516273"
 //! active = true
+//!
+//! [firebase]                           # Firebase's password hash parameters
+//! signer_key = "keys/firebase"
+//! fingerprint = "51c7e8a3d2b4f609"     # `saltern key fingerprint` shows it
+//! salt_separator = "Bw=="
+//! rounds = 8
+//! mem_cost = 14
 //!
 //! [[roms]]                             # feature `rom`
 //! image = "site.rom"
@@ -76,6 +84,7 @@
 mod document;
 #[cfg(feature = "file")]
 mod file;
+mod firebase;
 mod key_file;
 mod rules;
 #[cfg(feature = "file")]
@@ -100,6 +109,7 @@ pub use saltern_yescrypt::{Limits, Params, Setting};
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::file::read_text;
+pub use self::firebase::{Firebase, FirebaseParameters, SignerKey, SignerKeySource};
 #[cfg(feature = "file")]
 pub(crate) use self::key_file::content;
 pub use self::key_file::{Secret, fingerprint_path, loose};
@@ -154,6 +164,8 @@ pub struct Policy {
     pub assume_unnamed_key: Option<KeySource>,
     /// Seals, which bind stored strings to their accounts.
     pub seal: SealPolicy,
+    /// The parameters of strings of Firebase.
+    pub firebase: Option<Firebase>,
     /// The ROMs.
     pub roms: Vec<SiteRom>,
     /// The ROM for `$y$` strings that need one and do not name it. Nothing can check the
@@ -339,6 +351,7 @@ impl Default for Policy {
             replace: Replace::default(),
             keys: Vec::new(),
             seal: SealPolicy::default(),
+            firebase: None,
             assume_unnamed_key: None,
             assume_unnamed_rom: None,
             roms: Vec::new(),

@@ -1,24 +1,27 @@
 //! Which stored strings differ from new ones, and how a login replaces them.
 
+use std::fmt;
+
 use saltern_yescrypt::Scheme as Ours;
 use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::params::Mode;
 use saltern_yescrypt::rom::{RomId, RomReading};
 use saltern_yescrypt::{HashString, Params};
 
+use crate::scheme::Scheme;
 use crate::stored::Hash;
 use crate::strength::Strength;
 
 /// The ways in which a stored string differs from a new one.
 ///
 /// A string of another scheme that is stronger than new hashes is not outdated, and is kept, unless
-/// the policy says [`Replace::Others`]: Argon2id with the usual 64 MiB, for example, is stronger
+/// the policy's [`Replace`] says otherwise: Argon2id with the usual 64 MiB, for example, is stronger
 /// than yescrypt with 16 MiB. Strength is memory times work; ROMs are not counted. Guessing
 /// passwords against a wrapped hash takes both hashes, so its strength is that of the stronger one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Reasons {
-    /// It is of another scheme, and not stronger than a new hash (or [`Replace::Others`]), or the
+    /// It is of another scheme, and not stronger than a new hash (or [`Replace`] says so), or the
     /// policy does not accept it.
     pub scheme: bool,
     /// It is weaker than a new hash.
@@ -35,8 +38,8 @@ pub struct Reasons {
     pub seal: bool,
     /// It does not use the active ROM, or uses a ROM although none is active.
     pub rom: bool,
-    /// It wraps a hash of another scheme that is not stronger than a new hash (or
-    /// [`Replace::Others`]).
+    /// It wraps a hash of another scheme that is not stronger than a new hash (or [`Replace`] says
+    /// so).
     pub wrapped: bool,
 }
 
@@ -81,7 +84,16 @@ impl Reasons {
 }
 
 /// Which stored strings of other schemes a match replaces with a new hash.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+///
+/// Its text is what policy files have:
+///
+/// ```
+/// use saltern::policy::{Replace, Scheme};
+/// let replace = Replace::Schemes(vec![Scheme::Bcrypt, Scheme::Hex]);
+/// assert_eq!(replace.to_string(), r#"["bcrypt", "hex"]"#);
+/// assert_eq!(Replace::default().to_string(), r#""weaker""#);
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Replace {
     /// `weaker`: those that are not stronger than new hashes. The default.
@@ -89,15 +101,32 @@ pub enum Replace {
     Weaker,
     /// `others`: all of them, so that a table has one scheme in the end.
     Others,
+    /// A list of schemes: those of these schemes, wrapped or not, and of the others those that are
+    /// not stronger than new hashes. Each must be in [`Policy::schemes`](crate::Policy::schemes),
+    /// and none may be yescrypt, of which new hashes are.
+    Schemes(Vec<Scheme>),
 }
 
 impl Replace {
-    /// The name in policies.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    /// Whether it replaces strings of other schemes even if they are stronger than new hashes.
+    fn takes_stronger(&self, scheme: Scheme) -> bool {
         match self {
-            Replace::Weaker => "weaker",
-            Replace::Others => "others",
+            Replace::Weaker => false,
+            Replace::Others => true,
+            Replace::Schemes(named) => named.contains(&scheme),
+        }
+    }
+}
+
+impl fmt::Display for Replace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Replace::Weaker => f.write_str("\"weaker\""),
+            Replace::Others => f.write_str("\"others\""),
+            Replace::Schemes(named) => {
+                let names: Vec<_> = named.iter().map(|scheme| format!("\"{scheme}\"")).collect();
+                write!(f, "[{}]", names.join(", "))
+            }
         }
     }
 }
@@ -145,7 +174,7 @@ impl NewHashForm {
         match hash {
             Hash::Ours(ours) if like_new(ours) => reasons.rom = self.other_rom(ours),
             Hash::Ours(_) | Hash::Foreign(_) => {
-                reasons.scheme = stored <= new || self.replace == Replace::Others;
+                reasons.scheme = stored <= new || self.takes_stronger(hash);
             }
             Hash::Wrapped(_, outer) => {
                 reasons.wrapped = !self.inner_is_kept(hash);
@@ -168,6 +197,11 @@ impl NewHashForm {
         applicable && setting.key_id() != self.key
     }
 
+    /// Whether a hash of another scheme is replaced even if it is stronger than new ones.
+    fn takes_stronger(&self, hash: &Hash) -> bool {
+        self.replace.takes_stronger(hash.scheme())
+    }
+
     fn other_rom(&self, ours: &HashString) -> bool {
         let setting = ours.setting();
         let rom = self.rom.and_then(|rom| Some((rom.id, rom.blocks(setting.params().r)?)));
@@ -185,13 +219,13 @@ impl NewHashForm {
             Hash::Wrapped(..) => return self.inner_is_kept(hash),
         };
         let stronger = Strength::of(hash) > Strength::of_params(&self.params);
-        other && stronger && self.replace == Replace::Weaker
+        other && stronger && !self.takes_stronger(hash)
     }
 
     /// Whether the part of a hash that is of another scheme makes it stronger than new ones: it has
     /// no successor, which would be weaker.
     fn inner_is_kept(&self, hash: &Hash) -> bool {
-        if self.replace == Replace::Others {
+        if self.takes_stronger(hash) {
             return false;
         }
         let strength = Strength::of(hash);
@@ -206,10 +240,10 @@ impl NewHashForm {
         if !outdated.needs_password() || self.inner_is_kept(hash) {
             return None;
         }
-        let strength = match (self.replace, hash) {
-            (Replace::Weaker, _) => Some(Strength::of(hash)),
+        let strength = match self.takes_stronger(hash) {
+            false => Some(Strength::of(hash)),
             // What is of another scheme does not count.
-            (Replace::Others, _) => hash
+            true => hash
                 .ours()
                 .filter(|ours| like_new(ours))
                 .map(|ours| Strength::of_params(ours.setting().params())),

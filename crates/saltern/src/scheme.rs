@@ -33,6 +33,10 @@ pub enum Scheme {
     /// `scram`: SCRAM-SHA-256 as PostgreSQL and Dovecot store it, which is PBKDF2 with two further
     /// digests. Feature `scram`.
     Scram,
+    /// `firebase`: `$firescrypt$`, the scrypt of Firebase Authentication, with the fingerprint of
+    /// the project's signer key ([`Firebase`](crate::policy::Firebase)) or, as Kratos writes it,
+    /// with the key itself. The policy has to have that key. Feature `firebase`.
+    Firebase,
     /// `phpass`: `$P$` and `$H$`, an iterated MD5, and `$S$` of Drupal 7, an iterated SHA-512.
     /// Feature `digest`.
     Phpass,
@@ -55,7 +59,7 @@ pub enum Scheme {
 
 impl Scheme {
     /// All schemes.
-    pub const ALL: [Scheme; 13] = [
+    pub const ALL: [Scheme; 14] = [
         Scheme::Yescrypt,
         Scheme::Scrypt,
         Scheme::Escrypt,
@@ -64,6 +68,7 @@ impl Scheme {
         Scheme::ShaCrypt,
         Scheme::Pbkdf2,
         Scheme::Scram,
+        Scheme::Firebase,
         Scheme::Phpass,
         Scheme::Apr1,
         Scheme::Ldap,
@@ -83,6 +88,7 @@ impl Scheme {
             Scheme::ShaCrypt => "sha-crypt",
             Scheme::Pbkdf2 => "pbkdf2",
             Scheme::Scram => "scram",
+            Scheme::Firebase => "firebase",
             Scheme::Phpass => "phpass",
             Scheme::Apr1 => "apr1",
             Scheme::Ldap => "ldap",
@@ -120,6 +126,7 @@ impl Scheme {
             Scheme::ShaCrypt if !cfg!(feature = "sha-crypt") => Some("sha-crypt"),
             Scheme::Pbkdf2 if !cfg!(feature = "pbkdf2") => Some("pbkdf2"),
             Scheme::Scram if !cfg!(feature = "scram") => Some("scram"),
+            Scheme::Firebase if !cfg!(feature = "firebase") => Some("firebase"),
             Scheme::Phpass | Scheme::Apr1 | Scheme::Ldap | Scheme::Hex
                 if !cfg!(feature = "digest") =>
             {

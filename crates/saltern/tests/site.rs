@@ -7,6 +7,7 @@ mod site {
     #[allow(dead_code, reason = "the example is a program, too")]
     #[path = "../../examples/axum.rs"]
     mod example;
+    mod firebase;
     #[cfg(feature = "libcrypt")]
     mod forms;
     mod hostile;

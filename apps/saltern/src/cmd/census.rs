@@ -30,7 +30,7 @@ Strings counted as `refused` are not verified: the policy does not accept
 their scheme, or they exceed its limits, or the scheme is known only by
 name (`unsupported`). They are left out of --decoy. Strings counted as
 `kept` are of other schemes and stronger than new hashes: a login keeps
-them, unless the policy says replace = \"others\".
+them, unless the `replace` of the policy says \"others\" or names the scheme.
 
 With a policy that has [[seal.keys]], seals are checked, for the id in
 the first field, or where --id-field or --id-key say. Strings that were
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.check_names(table.policy())?;
     let mut census = Census::default();
     let mut unsound = Vec::new();
-    let report = args.lines.look(|entry| {
+    let report = args.lines.look(table.policy(), |entry| {
         let of_account = table::of(&table, entry);
         of_account.count(entry.stored, &mut census).map(Ok).inspect_err(|error| {
             if matches!(error, Error::Tampered { .. } | Error::Unavailable { .. }) {

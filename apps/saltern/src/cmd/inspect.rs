@@ -168,7 +168,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.formats {
         return forms::list(args.json);
     }
-    let entries = args.entries.read()?;
+    let entries = args.entries.read(None)?;
     let mut output = Output::new();
     let mut errors = 0;
     for entry in &entries {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use saltern::policy::{Secret, fingerprint_path};
+use saltern::policy::{Secret, SignerKey, fingerprint_path};
 use saltern_rom::new_private_file;
 use saltern_wipe::Zeroizing;
 use saltern_yescrypt::keys::{HashKey, KeyId};
@@ -52,10 +52,13 @@ enum Task {
     },
     /// Print the fingerprint of the key in a file
     Fingerprint {
-        /// Key file: 64 hexadecimal digits, or 32 bytes
+        /// Key file: 64 hexadecimal digits, or 32 bytes; or the signer key of Firebase in base 64
         file: PathBuf,
     },
 }
+
+/// Bytes of the longest key file, but for Firebase's, which are longer.
+const LONGEST_KEY: u64 = 66;
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -70,9 +73,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Task::Fingerprint { file } => {
             let mut notes = Vec::new();
-            let key = Secret::read(&file, &mut notes);
+            let is_signer_key = file.metadata().is_ok_and(|file| file.len() > LONGEST_KEY);
+            let fingerprint = match is_signer_key {
+                true => {
+                    SignerKey::read(&file, &mut notes).and_then(|key| Ok(key.id()?.fingerprint()))
+                }
+                false => Secret::read(&file, &mut notes)
+                    .and_then(|key| Ok(Some(key.key()?.fingerprint()))),
+            };
             warn(notes);
-            output.line(key?.key()?.fingerprint().to_string())?;
+            output.line(fingerprint?.context("a key without a fingerprint")?.to_string())?;
         }
     }
     output.flush()?;

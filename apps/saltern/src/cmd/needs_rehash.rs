@@ -75,7 +75,7 @@ struct Record<'a> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let site = policy::table(&args.policy.read()?)?;
     let (mut output, mut outdated) = (Output::new(), 0_u64);
-    let report = args.lines.look(|entry| {
+    let report = args.lines.look(site.policy(), |entry| {
         let reasons = site.needs_rehash(entry.stored)?;
         if !reasons.any() {
             return Ok(Ok(()));

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         error => error.to_string(),
     };
     let rekey = |entry: &Entry<'_>| rekey(&table::of(&table, entry), entry.stored).into();
-    let report = args.lines.rewrite(rekey, words)?;
+    let report = args.lines.rewrite(table.policy(), rekey, words)?;
     Ok(table::end(&report, "re-encrypted", "already done"))
 }
 

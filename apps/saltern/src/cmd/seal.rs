@@ -58,6 +58,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let table = policy::table(&policy::read(&args.policy)?)?;
     let seal = |entry: &Entry<'_>| table::of(&table, entry).seal(entry.stored).into();
-    let report = args.lines.rewrite(seal, ToString::to_string)?;
+    let report = args.lines.rewrite(table.policy(), seal, ToString::to_string)?;
     Ok(table::end(&report, "sealed", "already done"))
 }

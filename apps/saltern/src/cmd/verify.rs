@@ -139,7 +139,7 @@ struct Record<'a> {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let reads_stdin = args.entries.takes_stdin() && args.password.takes_stdin();
     ensure!(!reads_stdin, "the strings and the password cannot both come from standard input");
-    let entries = if args.many.jsonl { Vec::new() } else { args.entries.read()? };
+    let entries = if args.many.jsonl { Vec::new() } else { args.entries()? };
     let site = args.site()?;
     let assumed = Assumed::new(&args.key, &args.rom);
     if args.many.jsonl {
@@ -204,6 +204,12 @@ impl Args {
     fn for_account(&self, prepared: &Prepared, entry: &Entry) -> Prepared {
         let account = self.account(entry).filter(|account| !account.is_empty());
         account.map_or_else(|| prepared.clone(), |account| prepared.for_account(account))
+    }
+
+    /// The strings, where that is the policy's to say under this one.
+    fn entries(&self) -> anyhow::Result<Vec<Entry>> {
+        let policy = self.policy.as_deref().filter(|_| self.entries.needs_policy());
+        self.entries.read(policy.map(policy::read).transpose()?.as_ref())
     }
 
     /// The policy of a file or of the options.

@@ -61,6 +61,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(account) => passwords.for_account(account).wrap(entry.stored),
         None => passwords.wrap(entry.stored),
     };
-    let report = args.lines.rewrite(wrap, ToString::to_string)?;
+    let report = args.lines.rewrite(passwords.table().policy(), wrap, ToString::to_string)?;
     Ok(table::end(&report, "wrapped", "not in need of wrapping"))
 }

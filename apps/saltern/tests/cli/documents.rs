@@ -74,7 +74,7 @@ fn the_page_on_old_tables_is_true() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!((commands, fingerprints.len()), (24, 3));
+    assert_eq!((commands, fingerprints.len()), (29, 3));
 }
 
 /// docs/strings.md names the beginning of every form that is recognised.

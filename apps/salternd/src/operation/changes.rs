@@ -77,6 +77,7 @@ fn of_policy([before, new]: [&Policy; 2]) -> Vec<Change> {
             ("pool", format!("{:?} {:?}", policy.pool, policy.deadline)),
             ("decoy", format!("{:?}", policy.decoy.costs)),
             ("seal", policy.seal.required.to_string()),
+            ("firebase", format!("{:?}", policy.firebase)),
             ("remember", format!("{:?}", policy.remember)),
         ]
     };

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base64ct::{Base64, Encoding};
 use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::{Limit, Params};
@@ -10,10 +11,14 @@ use saltern_yescrypt::{Limit, Params};
 use super::document::{Document, MAX};
 use super::key_file::content;
 use super::units::TIME;
-use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, Words};
-use super::{DecoyCost, Key, KeySource, Policy, Remember, units, words};
+use super::words::{FLAVORS, SYNTAXES, WIPES, Words};
+use super::{
+    DecoyCost, Firebase, FirebaseParameters, Key, KeySource, Policy, Remember, SignerKeySource,
+    units, words,
+};
 use crate::error::Error;
 use crate::invalid::Invalid;
+use crate::rehash::Replace;
 use crate::scheme::Scheme;
 use crate::strength::Strength;
 
@@ -96,7 +101,7 @@ impl Policy {
         let beside = beside.as_ref();
         let mut policy = Policy::default();
         policy.take_schemes(&mut document)?;
-        policy.replace = word(&mut document, "replace", REPLACE)?.unwrap_or(policy.replace);
+        policy.take_replace(&mut document)?;
         policy.take_params(&mut document)?;
         let check_roms = document.parsed("check_roms", TIME, units::time)?;
         policy.check_roms = check_roms.unwrap_or(policy.check_roms);
@@ -108,6 +113,7 @@ impl Policy {
             policy.seal.keys = keys(&mut document, "seal.keys", beside)?;
             policy.seal.required = document.flag("seal.required")?.unwrap_or(false);
         }
+        policy.take_firebase(&mut document, beside)?;
         policy.take_roms(&mut document, beside)?;
         policy.assume_unnamed_rom =
             document.parsed("assume_unnamed_rom", ROM_ID, |text| text.parse().ok())?;
@@ -122,11 +128,24 @@ impl Policy {
     fn take_schemes(&mut self, document: &mut Document) -> Result<(), Invalid> {
         let Some(count) = document.list_if_any("schemes")? else { return Ok(()) };
         // An empty list is refused like any that lacks yescrypt.
-        self.schemes.clear();
-        for at in 0..count {
-            let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
-            let scheme = document.parsed(&format!("schemes[{at}]"), &allowed(), Scheme::of_name)?;
-            self.schemes.extend(scheme);
+        self.schemes = schemes(document, "schemes", count)?;
+        Ok(())
+    }
+
+    fn take_replace(&mut self, document: &mut Document) -> Result<(), Invalid> {
+        const ALLOWED: &str = "\"weaker\", \"others\" or a list of schemes";
+        if document.has("replace[0]") {
+            let count = document.list("replace")?;
+            self.replace = Replace::Schemes(schemes(document, "replace", count)?);
+            return Ok(());
+        }
+        let word = |text: &str| match text {
+            "weaker" => Some(Replace::Weaker),
+            "others" => Some(Replace::Others),
+            _ => None,
+        };
+        if let Some(replace) = document.parsed("replace", ALLOWED, word)? {
+            self.replace = replace;
         }
         Ok(())
     }
@@ -175,6 +194,30 @@ impl Policy {
             let entries = document.number("remember.entries", COUNT)?.unwrap_or(entries);
             self.remember = Some(Remember { time, entries });
         }
+        Ok(())
+    }
+
+    fn take_firebase(&mut self, document: &mut Document, beside: &Path) -> Result<(), Invalid> {
+        const SEPARATOR: &str = "base 64, as Firebase shows it";
+        const NUMBER: &str = "a number, as Firebase shows it";
+        if !document.table("firebase")? {
+            return Ok(());
+        }
+        let path = |field: &str| format!("firebase.{field}");
+        let file = file(document, &path("signer_key"), beside)?;
+        let file = required(document, file, path("signer_key"), "the name of a file")?;
+        let digits = document.text(&path("fingerprint"), FINGERPRINT)?;
+        let key = digits.and_then(|digits| format!("firebase+{digits}").parse().ok());
+        let key = required(document, key, path("fingerprint"), FINGERPRINT)?;
+        let decode = |text: &str| Base64::decode_vec(text).ok();
+        let separator = document.parsed(&path("salt_separator"), SEPARATOR, decode)?;
+        let separator = required(document, separator, path("salt_separator"), SEPARATOR)?;
+        let rounds = document.number(&path("rounds"), NUMBER)?;
+        let rounds = required(document, rounds, path("rounds"), NUMBER)?;
+        let mem_cost = document.number(&path("mem_cost"), NUMBER)?;
+        let mem_cost = required(document, mem_cost, path("mem_cost"), NUMBER)?;
+        let parameters = FirebaseParameters { key, separator, rounds, mem_cost };
+        self.firebase = Some(Firebase { signer_key: SignerKeySource::File(file), parameters });
         Ok(())
     }
 
@@ -258,6 +301,16 @@ const ROM_ID: &str = "the 16 digits of a ROM's id, as `saltern rom info` shows t
 const FINGERPRINT: &str = "16 digits, as `saltern key fingerprint` shows them";
 #[cfg(feature = "rom")]
 const ROM_HASH: &str = "64 digits, as `saltern rom info` shows them";
+
+/// The names in a list of this many schemes.
+fn schemes(document: &mut Document, list: &str, count: usize) -> Result<Vec<Scheme>, Invalid> {
+    let mut schemes = Vec::new();
+    for at in 0..count {
+        let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
+        schemes.extend(document.parsed(&format!("{list}[{at}]"), &allowed(), Scheme::of_name)?);
+    }
+    Ok(schemes)
+}
 
 /// A list of keys.
 fn keys(document: &mut Document, list: &str, beside: &Path) -> Result<Vec<Key>, Invalid> {

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use saltern_yescrypt::{Hasher, Params};
 
-use super::{Key, Policy, Remember};
+use super::{Firebase, FirebaseParameters, Key, Policy, Remember};
 use crate::cost_class::example;
 use crate::error::Error;
 use crate::invalid::Invalid;
+use crate::rehash::Replace;
 use crate::scheme::Scheme;
 use crate::stored::Hash;
 use crate::strength::Strength;
@@ -34,6 +35,7 @@ impl Policy {
         self.check_names()?;
         self.check_pool()?;
         self.check_remember()?;
+        self.check_firebase()?;
         self.check_decoy()
     }
 
@@ -76,6 +78,22 @@ impl Policy {
             }
             if self.schemes[..at].contains(scheme) {
                 return Err(Invalid::new(key, scheme, "each scheme once"));
+            }
+        }
+        let Replace::Schemes(replaced) = &self.replace else { return Ok(()) };
+        if replaced.is_empty() {
+            return Err(Invalid::new("replace", "", "at least one scheme, or \"weaker\""));
+        }
+        for (at, scheme) in replaced.iter().enumerate() {
+            let wrong = |allowed: &str| Invalid::new(format!("replace[{at}]"), scheme, allowed);
+            if *scheme == Scheme::Yescrypt {
+                return Err(wrong("another scheme than that of new hashes"));
+            }
+            if !self.schemes.contains(scheme) {
+                return Err(wrong("one of `schemes`: no other strings are verified"));
+            }
+            if replaced[..at].contains(scheme) {
+                return Err(wrong("each scheme once"));
             }
         }
         Ok(())
@@ -154,6 +172,26 @@ impl Policy {
             return Err(Invalid::new("remember.entries", entries, "1 to 4194304"));
         }
         Ok(())
+    }
+
+    /// Strings with these parameters must be verified.
+    fn check_firebase(&self) -> Result<(), Invalid> {
+        let Some(Firebase { parameters, .. }) = &self.firebase else { return Ok(()) };
+        let FirebaseParameters { key, separator, rounds, mem_cost } = parameters;
+        if key.fingerprint().is_none() || key.as_str() != "firebase" {
+            let allowed = "the name `firebase` with the fingerprint of the signer key";
+            return Err(Invalid::new("firebase.fingerprint", key, allowed));
+        }
+        if separator.len() > 64 {
+            let allowed = "at most 64 bytes";
+            return Err(Invalid::new("firebase.salt_separator", separator.len(), allowed));
+        }
+        // Beyond this no N is a number.
+        let n = 1_u64.checked_shl(*mem_cost).unwrap_or(0);
+        let params = Params::scrypt(n, *rounds, 1);
+        let over = |error| format!("a cost that [limits] admits ({error})");
+        let fits = params.check(&self.limits);
+        fits.map(drop).map_err(|error| Invalid::new("firebase.mem_cost", mem_cost, over(error)))
     }
 
     /// Decoys must be computable: they are refused for the same reasons as stored strings.

@@ -4,14 +4,16 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use base64ct::{Base64, Encoding};
 use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::{Limit, Limits};
 
 #[cfg(feature = "rom")]
 use super::words::ACCESS;
-use super::words::{FLAVORS, REPLACE, SYNTAXES, WIPES, quoted, word};
+use super::words::{FLAVORS, SYNTAXES, WIPES, quoted, word};
 use super::{
-    DecoyCost, Key, KeySource, Params, Policy, Remember, RomSource, memory_text, size_text,
+    DecoyCost, Firebase, FirebaseParameters, Key, KeySource, Params, Policy, Remember, RomSource,
+    SignerKeySource, memory_text, size_text,
 };
 use crate::invalid::Invalid;
 
@@ -52,6 +54,7 @@ impl Policy {
             let _ = write!(out, "\n[seal]\nrequired = {}\n", self.seal.required);
         }
         write_keys(&mut out, "seal.keys", &self.seal.keys)?;
+        self.write_firebase(&mut out)?;
         self.write_roms(&mut out)?;
         self.write_pool(&mut out)?;
         if let Some(source) = &self.decoy.key {
@@ -70,7 +73,7 @@ impl Policy {
     fn top(&self) -> Result<String, Invalid> {
         let schemes: Vec<_> = self.schemes.iter().map(|scheme| quoted(scheme.name())).collect();
         let mut out = format!("schemes = [{}]\n", schemes.join(", "));
-        let _ = writeln!(out, "replace = {}", word("replace", REPLACE, &self.replace)?);
+        let _ = writeln!(out, "replace = {}", self.replace);
         if let Some(source) = &self.assume_unnamed_key {
             let file = key_file("assume_unnamed_key", source)?;
             let _ = writeln!(out, "assume_unnamed_key = {file}");
@@ -80,6 +83,23 @@ impl Policy {
         }
         let _ = writeln!(out, "check_roms = {}", time(self.check_roms));
         Ok(out)
+    }
+
+    fn write_firebase(&self, out: &mut String) -> Result<(), Invalid> {
+        let Some(Firebase { signer_key, parameters }) = &self.firebase else { return Ok(()) };
+        let key = "firebase.signer_key";
+        let SignerKeySource::File(path) = signer_key else {
+            return Err(Invalid::new(key, "", "the name of a file: this key is in none"));
+        };
+        let FirebaseParameters { key: id, separator, rounds, mem_cost } = parameters;
+        let (file, separator) = (file(key, path)?, Base64::encode_string(separator));
+        let fingerprint = id.fingerprint().map(|digits| digits.to_string()).unwrap_or_default();
+        let _ = write!(
+            out,
+            "\n[firebase]\nsigner_key = {file}\nfingerprint = \"{fingerprint}\"\n\
+             salt_separator = \"{separator}\"\nrounds = {rounds}\nmem_cost = {mem_cost}\n"
+        );
+        Ok(())
     }
 
     fn write_roms(&self, out: &mut String) -> Result<(), Invalid> {

@@ -8,14 +8,9 @@ use saltern_rom::Access;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 use crate::invalid::Invalid;
-use crate::rehash::Replace;
 
 /// Words, each with the value that it stands for.
 pub(super) type Words<T> = &'static [(&'static str, T)];
-
-/// Of `replace`.
-pub(super) const REPLACE: Words<Replace> =
-    &[(Replace::Weaker.name(), Replace::Weaker), (Replace::Others.name(), Replace::Others)];
 
 /// Of `limits.flavors`.
 pub(super) const FLAVORS: Words<FlavorPolicy> = &[

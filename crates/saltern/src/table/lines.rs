@@ -1,6 +1,8 @@
 //! Stored strings in lines.
 
 #[cfg(feature = "json")]
+mod firebase;
+#[cfg(feature = "json")]
 mod json;
 #[cfg(feature = "json")]
 mod keycloak;
@@ -16,6 +18,8 @@ use std::io::{self, BufRead, Write};
 use self::written::{Place, Written};
 use super::bounded::{Lines, Piece};
 use crate::error::Error;
+#[cfg(feature = "json")]
+use crate::policy::FirebaseParameters;
 use crate::stored::Stored;
 use crate::ticket::Ticket;
 
@@ -64,6 +68,13 @@ pub enum Format {
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Keycloak,
+    /// Users of an export of Firebase (`firebase auth:export`), a JSON object each: the string is
+    /// put together from `passwordHash`, `salt` and the project's parameters. A new string becomes
+    /// the `passwordHash`, with an empty `salt`; one that stands there is a string as it is. Users
+    /// without a password have no string. The account is the `localId`.
+    #[cfg(feature = "json")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
+    Firebase(FirebaseParameters),
     /// LDIF: the string is the value of `userPassword`, as text or in base 64, on one line or
     /// folded; the account is the name of the entry. All other lines have none.
     Ldif,
@@ -346,6 +357,8 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
         Format::Json { stored, account } => json::find(line, stored, account.as_deref()),
         #[cfg(feature = "json")]
         Format::Keycloak => keycloak::find(line),
+        #[cfg(feature = "json")]
+        Format::Firebase(parameters) => firebase::find(line, parameters),
     }
 }
 

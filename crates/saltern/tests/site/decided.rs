@@ -94,9 +94,33 @@ fn the_policy_says_whether_stronger_strings_of_other_schemes_are_replaced() {
         assert!(update.new.starts_with("$y$"), "{update:?}");
         assert!(!others.table().needs_rehash(&update.new).unwrap().any());
     }
-    // A stronger one of ours is kept under both.
+    // By scheme: also within another hash, and no other scheme than those that are named.
+    policy.replace = Replace::Schemes(vec![Scheme::Bcrypt, Scheme::Hex]);
+    let text = policy.to_toml().unwrap();
+    assert!(text.contains("\nreplace = [\"bcrypt\", \"hex\"]\n"), "{text}");
+    assert_eq!(Policy::parse(&text, "").unwrap().replace, policy.replace);
+    let named = Passwords::new(policy.clone()).unwrap();
+    let mut other = policy.clone();
+    other.replace = Replace::Schemes(vec![Scheme::Hex]);
+    let of_another = Passwords::new(other.clone()).unwrap();
+    for stored in [strong, &wrapped] {
+        assert_eq!(kept(&policy, stored), (0, 1), "{stored}");
+        assert_eq!(kept(&other, stored), (1, 0), "{stored}");
+        let reasons = named.table().needs_rehash(stored).unwrap();
+        assert_eq!(reasons.words(), [if stored == strong { "scheme" } else { "wrapped" }]);
+        let update = |passwords| match login(passwords, "password", stored) {
+            Ok(Outcome::Match { update, .. }) => update,
+            outcome => panic!("{outcome:?}"),
+        };
+        assert!(update(&named).unwrap().new.starts_with("$y$"));
+        assert_eq!(update(&of_another), None);
+    }
+    // A weaker one is replaced, whatever is named.
+    let weak = "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=";
+    assert_eq!(kept(&other, weak), (0, 1));
+    // A stronger one of ours is kept under each.
     let ours = Passwords::new(cheap()).unwrap().hash("password").wait().unwrap();
-    for policy in [weaker.table().policy(), &policy] {
+    for policy in [weaker.table().policy(), others.table().policy(), &policy] {
         assert_eq!(kept(policy, &ours), (0, 0));
     }
 }

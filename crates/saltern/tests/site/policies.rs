@@ -10,10 +10,10 @@ use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 50] = [
+const WRONG: [(&str, &str); 61] = [
     (
         "x = 1",
-        "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, remember, replace, roms, schemes, seal",
+        "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, firebase, floor, keys, limits, params, pool, remember, replace, roms, schemes, seal",
     ),
     ("schemes = []", "1: schemes: expected a list with \"yescrypt\": new hashes are of"),
     ("[pool]\nthread = 1", "2: pool.thread = 1: expected a known key: one of deadline,"),
@@ -65,6 +65,31 @@ const WRONG: [(&str, &str); 50] = [
     (
         "schemes = [\"yescrypt\", \"yescrypt\"]",
         "1: schemes[1] = \"yescrypt\": expected each scheme once",
+    ),
+    ("replace = \"all\"", "1: replace = \"all\": expected \"weaker\", \"others\" or a list of"),
+    ("replace = []", "1: replace: expected \"weaker\", \"others\" or a list of schemes"),
+    ("replace = true", "1: replace = true: expected \"weaker\", \"others\" or a list"),
+    ("replace = [\"md5\"]", "1: replace[0] = \"md5\": expected \"yescrypt\", \"scrypt\","),
+    ("replace = [\"yescrypt\"]", "1: replace[0] = \"yescrypt\": expected another scheme than"),
+    ("replace = [\"bcrypt\"]", "1: replace[0] = \"bcrypt\": expected one of `schemes`"),
+    (
+        "schemes = ['yescrypt', 'hex']\nreplace = ['hex', 'hex']",
+        "2: replace[1] = 'hex': expected each scheme once",
+    ),
+    ("[firebase]", "1: firebase.signer_key: expected the name of a file; it is missing"),
+    (
+        "[firebase]\nsigner_key = 'a'\nfingerprint = 'abc'",
+        "3: firebase.fingerprint = 'abc': expected 16 digits",
+    ),
+    (
+        "[firebase]\nsigner_key = 'a'\nfingerprint = '0123456789abcdef'\n\
+         salt_separator = 'B'\nrounds = 8\nmem_cost = 14",
+        "4: firebase.salt_separator = 'B': expected base 64",
+    ),
+    (
+        "[firebase]\nsigner_key = 'a'\nfingerprint = '0123456789abcdef'\n\
+         salt_separator = 'Bw=='\nrounds = 8\nmem_cost = 64",
+        "6: firebase.mem_cost = 64: expected a cost that [limits] admits",
     ),
     ("schemes = \"yescrypt\"", "1: schemes = \"yescrypt\": expected a list"),
     ("[[keys]]\nname = \"a b\"", "2: keys[0].name = \"a b\": expected a name of 1 to 32"),

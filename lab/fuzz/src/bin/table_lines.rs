@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use saltern::policy::FirebaseParameters;
 use saltern::table::{Entry, Format, each_line, rows};
 
 /// What is found, and the lines with each string replaced.
@@ -18,12 +19,18 @@ fn replaced(input: &[u8], format: &Format, new: &str) -> (Vec<(u64, String)>, Ve
 
 fuzz_target!(|input: &[u8]| {
     let Some((kind, input)) = input.split_first() else { return };
-    let format = match kind % 6 {
+    let format = match kind % 7 {
         0 => Format::Detect,
         1 => Format::Fields { stored: 1, account: 0 },
         2 => Format::Json { stored: "hash".to_owned(), account: Some("id".to_owned()) },
         3 => Format::Json { stored: "/a/0/b".to_owned(), account: None },
         4 => Format::Keycloak,
+        5 => Format::Firebase(FirebaseParameters {
+            key: "firebase+0123456789abcdef".parse().expect("a name"),
+            separator: vec![7],
+            rounds: 8,
+            mem_cost: 14,
+        }),
         _ => Format::Ldif,
     };
     let (found, output, bad) = replaced(input, &format, "new");

@@ -269,6 +269,38 @@ fn credentials_of_keycloak_are_put_together_and_taken_apart() {
     }
 }
 
+#[cfg(feature = "json")]
+#[test]
+fn users_of_firebase_are_put_together_and_taken_apart() {
+    let key = "firebase+0123456789abcdef".parse().unwrap();
+    let parameters =
+        crate::policy::FirebaseParameters { key, separator: vec![7], rounds: 8, mem_cost: 14 };
+    let format = Format::Firebase(parameters);
+    let user = r#"{"localId":"a1","email":"a@b","passwordHash":"AAA\/","salt":"Bw==","mfa":[]}"#;
+    let (entries, output, bad) = rewritten(user, &format);
+    let string = "$firescrypt$ln=14,r=8,p=1$Bw==$AAA/$Bw==$0123456789abcdef";
+    assert_eq!((entries, bad), (vec![entry(1, "a1", string)], Vec::new()));
+    let new = user.replace("AAA\\/", "new").replace("Bw==", "");
+    assert_eq!(output, new);
+    // What is written there is a string as it is.
+    for written in ["$y$x", "{over=x}$y$x"] {
+        let line = user.replace("AAA\\/", written);
+        let (entries, output, _) = rewritten(&line, &format);
+        assert_eq!(entries, [entry(1, "a1", written)]);
+        assert_eq!(output, user.replace("AAA\\/", "new"));
+    }
+    // Other providers; and what a salt or a hash cannot be.
+    let line = r#"{"localId":"a1","providerUserInfo":[{"providerId":"google.com"}]}"#;
+    assert_eq!(rewritten(line, &format), (Vec::new(), line.to_owned(), Vec::new()));
+    let unsalted = user.replace(r#","salt":"Bw==""#, "");
+    let string = string.replace("$Bw==$AAA", "$$AAA");
+    assert_eq!(rewritten(&unsalted, &format).0, [entry(1, "a1", &string)]);
+    for damaged in [user.replace("\"Bw==\"", "7"), user.replace("\"AAA\\/\"", "[]")] {
+        let (entries, output, bad) = rewritten(&damaged, &format);
+        assert_eq!((entries, output, bad), (Vec::new(), damaged.clone(), vec![1]), "{damaged}");
+    }
+}
+
 /// A value of LDIF in base 64, folded after this many characters.
 fn ldif(text: &str, width: usize, end: &str) -> String {
     use base64ct::Encoding;
