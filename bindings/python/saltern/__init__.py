@@ -24,6 +24,7 @@ from saltern._saltern import (
     blake2xb,
     blake2xs,
     inspect,
+    string_in_json,
 )
 from saltern.exceptions import (
     AccountLockedError,
@@ -72,6 +73,7 @@ __all__ = [
     "blake2xb",
     "blake2xs",
     "inspect",
+    "string_in_json",
 ]
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "blake2xb",
     "blake2xs",
     "inspect",
+    "string_in_json",
 ]
 
 __version__: Final[str]
@@ -91,6 +92,7 @@ class _Census(TypedDict):
 OWN_PREFIXES: Final[tuple[str, ...]]
 
 def inspect(hash: _Stored) -> _Inspected: ...
+def string_in_json(document: _Stored, json_key: str) -> str | None: ...
 @final
 class PasswordHasher:
     def __new__(
@@ -162,13 +164,21 @@ class PasswordHasher:
         accounts: Any = None,
         deadline: float | None = None,
     ) -> list[bool | Exception]: ...
-    def rekey_many(self, hashes: Any, *, accounts: Any = None) -> Rows: ...
-    def seal_many(self, hashes: Any, accounts: Any) -> Rows: ...
-    def wrap_many(
-        self, hashes: Any, *, accounts: Any = None, deadline: float | None = None
+    def rekey_many(
+        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None
     ) -> Rows: ...
-    def check_many(self, hashes: Any, *, accounts: Any = None) -> Rows: ...
-    def count_many(self, hashes: Any, *, accounts: Any = None) -> tuple[_Census, Rows]: ...
+    def seal_many(
+        self, hashes: Any, accounts: Any, *, json_key: str | None = None
+    ) -> Rows: ...
+    def wrap_many(
+        self, hashes: Any, *, accounts: Any = None, deadline: float | None = None, json_key: str | None = None,
+    ) -> Rows: ...
+    def check_many(
+        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None
+    ) -> Rows: ...
+    def count_many(
+        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None
+    ) -> tuple[_Census, Rows]: ...
     def _start_hash(
         self,
         password: _Secret,

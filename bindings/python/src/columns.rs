@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Fields};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use saltern::table::{self, Census};
+use saltern::table::{self, Census, Format, Located, locate};
 use saltern::{Error, ErrorKind, Passwords, Prepared, Ticket};
 
 use crate::arrow::{self, Column};
@@ -112,25 +112,77 @@ impl Rows {
 pub(crate) struct Stored {
     strings: Column,
     accounts: Option<Column>,
+    /// Where a string is in its cell, if cells are documents.
+    format: Option<Arc<Format>>,
 }
 
 impl Stored {
     /// Both columns are equally long.
-    pub(crate) fn new(strings: Column, accounts: Option<Column>) -> PyResult<Self> {
+    pub(crate) fn new(
+        strings: Column,
+        accounts: Option<Column>,
+        json_key: Option<&str>,
+    ) -> PyResult<Self> {
         let missing = accounts.as_ref().is_some_and(|accounts| accounts.len() != strings.len());
         let error = || PyValueError::new_err("as many accounts as stored strings are needed");
-        if missing { Err(error()) } else { Ok(Stored { strings, accounts }) }
+        let format = json_key.map(|key| Arc::new(in_json(key)));
+        if missing { Err(error()) } else { Ok(Stored { strings, accounts, format }) }
     }
 
     fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let accounts = self.accounts.as_ref().map(|accounts| accounts.slice(range.clone()));
-        Stored { strings: self.strings.slice(range), accounts }
+        Stored { strings: self.strings.slice(range), accounts, format: self.format.clone() }
     }
 
     /// The strings, each with its account if there is one.
     fn cells(&self) -> impl Iterator<Item = (Option<&[u8]>, Option<&[u8]>)> {
         let accounts = self.accounts.iter().flat_map(Column::cells);
         self.strings.cells().into_iter().zip(accounts.chain(std::iter::repeat(None)))
+    }
+}
+
+/// Cells that are documents, with the string where a key or a JSON pointer says.
+fn in_json(key: &str) -> Format {
+    Format::Json { stored: key.to_owned(), account: None }
+}
+
+/// The string of a document, for Python: `None` if there is none.
+pub(crate) fn string_in(document: &str, key: &str) -> Result<Option<String>, Error> {
+    Ok(locate(document, &in_json(key))?.map(|found| found.stored().to_owned()))
+}
+
+/// The string of a cell.
+enum Found<'c> {
+    Whole(&'c str),
+    Part(Located<'c>),
+}
+
+impl<'c> Found<'c> {
+    /// Finds it; or the result for a cell without one.
+    fn new(cell: Option<&'c [u8]>, format: Option<&Format>) -> Result<Self, Row> {
+        let text = Row::of_none(cell)?;
+        match format.map(|format| locate(text, format)) {
+            None => Ok(Found::Whole(text)),
+            Some(Ok(Some(found))) => Ok(Found::Part(found)),
+            Some(Ok(None)) => Err(Row::without("empty")),
+            Some(Err(error)) => Err(Row::of(text, Err(error))),
+        }
+    }
+
+    fn stored(&self) -> &str {
+        match self {
+            Found::Whole(text) => text,
+            Found::Part(found) => found.stored(),
+        }
+    }
+
+    /// The result for the cell, from that for its string.
+    fn row(self, result: Result<Option<String>, Error>) -> Row {
+        let row = Row::of(self.stored(), result);
+        match (self, &row.new) {
+            (Found::Part(found), Some(new)) => Row { new: Some(found.replaced(new)), ..row },
+            _ => row,
+        }
     }
 }
 
@@ -152,8 +204,11 @@ pub(crate) fn each(
 ) -> PyResult<Rows> {
     let prepared = prepared.clone();
     let rows = in_pieces(py, passwords, column, move |cells| {
-        let row = |(cell, account)| match Row::of_none(cell) {
-            Ok(text) => Row::of(text, operation(&of(&prepared, account), text)),
+        let row = |(cell, account)| match Found::new(cell, cells.format.as_deref()) {
+            Ok(found) => {
+                let result = operation(&of(&prepared, account), found.stored());
+                found.row(result)
+            }
             Err(row) => row,
         };
         cells.cells().map(row).collect::<Vec<_>>()
@@ -171,8 +226,9 @@ pub(crate) fn count_many(
     let counting = prepared.clone();
     let pieces = in_pieces(py, passwords, column, move |cells| {
         let (mut census, mut others) = (Census::default(), 0);
-        let row = |(cell, account)| match Row::of_none(cell) {
-            Ok(text) => {
+        let row = |(cell, account)| match Found::new(cell, cells.format.as_deref()) {
+            Ok(found) => {
+                let text = found.stored();
                 let counting = of(&counting, account);
                 let can_verify = counting.can_verify(text);
                 // A string that is bad for one is bad for the other.
@@ -180,7 +236,7 @@ pub(crate) fn count_many(
                 Row::of(text, can_verify.map(|_| None))
             }
             Err(row) => {
-                // Bytes that are not text are bad; the others are accounts without a string.
+                // What cannot be read is bad; the others are accounts without a string.
                 if row.outcome == "bad" {
                     census.bad += 1
                 } else {
@@ -234,17 +290,17 @@ pub(crate) fn wrap_many(
     let mut left = cells.iter();
     let submit = || {
         let (cell, account) = *left.next()?;
-        let cell = Row::of_none(cell);
+        let cell = Found::new(cell, column.format.as_deref());
         let ticket = match (&cell, account) {
-            (Ok(text), Some(account)) => terms.now().for_account(account).wrap(text),
-            (Ok(text), None) => terms.now().wrap(text),
+            (Ok(text), Some(account)) => terms.now().for_account(account).wrap(text.stored()),
+            (Ok(text), None) => terms.now().wrap(text.stored()),
             (Err(_), _) => Ticket::from(Ok(None)),
         };
         Some((cell, ticket))
     };
     let mut rows = Vec::with_capacity(cells.len());
     drive(py, terms.window(), submit, |cell, result| {
-        rows.push(cell.map_or_else(|row| row, |text| Row::of(text, result)));
+        rows.push(cell.map_or_else(|row| row, |found| found.row(result)));
     })?;
     Ok(py.detach(|| Rows::new(&rows)))
 }

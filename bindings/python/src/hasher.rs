@@ -323,70 +323,90 @@ impl PasswordHasher {
     /// null if nothing changes; `outcome`, one of "changed", "same", "locked", "empty", "null", or
     /// of the errors "bad", "refused", "unavailable", "tampered", "failed"; and `why`, the error
     /// message. Columns are as for `hash_many`; items that are neither strings nor bytes raise
-    /// TypeError. `accounts` is a column of their ids, which sealed strings need. Logins come
-    /// first. There is no `deadline`: a row takes microseconds.
-    #[pyo3(signature = (hashes, *, accounts = None))]
+    /// TypeError. `accounts` is a column of their ids, which sealed strings need. With `json_key`
+    /// the items are documents of JSON, with the string under this key or where this JSON pointer
+    /// leads, and `hash` is the whole document; all else in it stays as it is. Logins come first.
+    /// There is no `deadline`: a row takes microseconds.
+    #[pyo3(signature = (hashes, *, accounts = None, json_key = None))]
     fn rekey_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
         accounts: Option<&Bound<'_, PyAny>>,
+        json_key: Option<&str>,
     ) -> PyResult<Rows> {
         let rekey: Operation = |prepared, text| prepared.table().rekey(text);
-        columns::each(py, &self.passwords(py)?, &self.policy, &column(hashes, accounts)?, rekey)
+        columns::each(
+            py,
+            &self.passwords(py)?,
+            &self.policy,
+            &column(hashes, accounts, json_key)?,
+            rekey,
+        )
     }
 
     /// Seals a column of stored strings for a column of accounts, as `seal` does with one string.
     /// Returns the same as `rekey_many`.
+    #[pyo3(signature = (hashes, accounts, *, json_key = None))]
     fn seal_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
         accounts: &Bound<'_, PyAny>,
+        json_key: Option<&str>,
     ) -> PyResult<Rows> {
-        let column = column(hashes, Some(accounts))?;
+        let column = column(hashes, Some(accounts), json_key)?;
         let seal: Operation = |prepared, text| prepared.table().seal(text);
         columns::each(py, &self.passwords(py)?, &self.policy, &column, seal)
     }
 
     /// Wraps each string of another scheme in a column, as `wrap` does with one string. Returns the
     /// same as `rekey_many`; `deadline` applies to the whole call.
-    #[pyo3(signature = (hashes, *, accounts = None, deadline = None))]
+    #[pyo3(signature = (hashes, *, accounts = None, deadline = None, json_key = None))]
     fn wrap_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
         accounts: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
+        json_key: Option<&str>,
     ) -> PyResult<Rows> {
-        let column = column(hashes, accounts)?;
+        let column = column(hashes, accounts, json_key)?;
         columns::wrap_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
     }
 
     /// Checks whether each string of a column could be verified: it can be read, the policy admits
     /// it, its key and its ROM are available, and its seal is right (outcome "same"). Computes no
     /// hash. Returns the same as `rekey_many`.
-    #[pyo3(signature = (hashes, *, accounts = None))]
+    #[pyo3(signature = (hashes, *, accounts = None, json_key = None))]
     fn check_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
         accounts: Option<&Bound<'_, PyAny>>,
+        json_key: Option<&str>,
     ) -> PyResult<Rows> {
         let check: Operation = |prepared, text| prepared.can_verify(text).map(|_| None);
-        columns::each(py, &self.passwords(py)?, &self.policy, &column(hashes, accounts)?, check)
+        columns::each(
+            py,
+            &self.passwords(py)?,
+            &self.policy,
+            &column(hashes, accounts, json_key)?,
+            check,
+        )
     }
 
     /// Counts a column of stored strings: returns a dictionary with the names of `saltern census
     /// --json`, and the rows of `check_many`.
-    #[pyo3(signature = (hashes, *, accounts = None))]
+    #[pyo3(signature = (hashes, *, accounts = None, json_key = None))]
     fn count_many<'py>(
         &self,
         py: Python<'py>,
         hashes: &Bound<'py, PyAny>,
         accounts: Option<&Bound<'py, PyAny>>,
+        json_key: Option<&str>,
     ) -> PyResult<(Bound<'py, PyDict>, Rows)> {
-        let column = column(hashes, accounts)?;
+        let column = column(hashes, accounts, json_key)?;
         let (census, without, rows) =
             columns::count_many(py, &self.passwords(py)?, &self.policy, &column)?;
         Ok((columns::census(py, census, without)?, rows))
@@ -505,10 +525,14 @@ impl PasswordHasher {
     }
 }
 
-/// A column of stored strings, with the ids of their accounts.
-fn column(hashes: &Bound<'_, PyAny>, accounts: Option<&Bound<'_, PyAny>>) -> PyResult<Stored> {
+/// A column of stored strings, or of documents with them, with the ids of their accounts.
+fn column(
+    hashes: &Bound<'_, PyAny>,
+    accounts: Option<&Bound<'_, PyAny>>,
+    json_key: Option<&str>,
+) -> PyResult<Stored> {
     let strings = |column| Column::of(column)?.of_strings();
-    Stored::new(strings(hashes)?, accounts.map(strings).transpose()?)
+    Stored::new(strings(hashes)?, accounts.map(strings).transpose()?, json_key)
 }
 
 /// The schemes of these names.

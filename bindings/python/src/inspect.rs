@@ -5,6 +5,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use saltern::table::{Kind, formats, identify};
 use saltern_yescrypt::{HashString, Scheme};
 
+use crate::columns;
 use crate::errors;
 use crate::secret::stored;
 
@@ -36,6 +37,21 @@ pub(crate) fn inspect<'py>(
     told.set_item("key", setting.key_id().map(|key| key.to_string()))?;
     told.set_item("rom", setting.rom_id().map(|rom| rom.to_string()))?;
     Ok(told)
+}
+
+/// The stored string in a document of JSON, under a key or where a JSON pointer leads, which on its
+/// way enters texts that are JSON themselves; None if there is none.
+///
+///     >>> string_in_json('{"config": {"hash": "$y$…"}}', "/config/hash")
+///     '$y$…'
+#[pyfunction]
+pub(crate) fn string_in_json(
+    py: Python<'_>,
+    document: &Bound<'_, PyAny>,
+    json_key: &str,
+) -> PyResult<Option<String>> {
+    let found = columns::string_in(&stored(document)?, json_key);
+    found.map_err(|error| errors::of(py, &error))
 }
 
 /// What strings of yescrypt and scrypt begin with, and wrapped ones.

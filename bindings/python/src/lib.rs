@@ -41,5 +41,6 @@ fn _saltern(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pending::Pending>()?;
     module.add_class::<pending::Wakeup>()?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::string_in_json, module)?)?;
     blake2::add(module)
 }

@@ -34,8 +34,8 @@ use saltern_yescrypt::keys::KeyId;
 use subtle::ConstantTimeEq;
 
 use crate::error::Error;
-use crate::policy::SignerKey;
 use crate::scheme::Scheme;
+use crate::signer_key::SignerKey;
 
 /// A string without its digest: everything that a password is hashed with. Its text is the content
 /// of `{over=…}`.

@@ -40,6 +40,7 @@
 //     seals                                 seal.rs (text); seal_keys.rs (tags); opened.rs (what is required)
 //     a key of saltern.toml                 policy/file.rs, policy/words.rs; policy/rules.rs; policy/text.rs (writing)
 //     errors of a policy and their places   invalid.rs; policy/document.rs
+//     Firebase's parameters; its key        policy/firebase.rs; signer_key.rs; foreign/firebase.rs
 //     key files; ROMs of a policy           policy/key_file.rs; opened.rs; scrubber.rs
 //     logins that are remembered            remembered.rs
 //     the cost of unknown accounts          decoy.rs; cost_class.rs
@@ -68,6 +69,7 @@ mod scheme;
 mod scrubber;
 mod seal;
 mod seal_keys;
+mod signer_key;
 mod stored;
 mod strength;
 pub mod table;

@@ -10,11 +10,12 @@ use saltern_yescrypt::rom::{RomId, RomSet};
 use saltern_yescrypt::{Hasher, Limits, Params};
 
 use crate::error::Error;
-use crate::policy::{Policy, RomSource, SignerKey, SiteRom, key_set};
+use crate::policy::{Policy, RomSource, SiteRom, key_set};
 use crate::rehash::{ActiveRom, NewHashForm, Reasons};
 use crate::scheme::Scheme;
 use crate::seal::Sealed;
 use crate::seal_keys::SealKeys;
+use crate::signer_key::SignerKey;
 use crate::stored::{Hash, Stored};
 use crate::strength::Strength;
 

@@ -109,7 +109,7 @@ pub use saltern_yescrypt::{Limits, Params, Setting};
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::file::read_text;
-pub use self::firebase::{Firebase, FirebaseParameters, SignerKey, SignerKeySource};
+pub use self::firebase::{Firebase, FirebaseParameters, SignerKeySource};
 #[cfg(feature = "file")]
 pub(crate) use self::key_file::content;
 pub use self::key_file::{Secret, fingerprint_path, loose};
@@ -121,6 +121,7 @@ pub use self::units::{TIME, memory_text, size as parse_size, size_text, time as 
 pub use crate::invalid::Invalid;
 pub use crate::rehash::Replace;
 pub use crate::scheme::Scheme;
+pub use crate::signer_key::SignerKey;
 pub use crate::strength::Strength;
 
 /// The policy of a site. Each field has a key of the same or a similar name in files: see [the

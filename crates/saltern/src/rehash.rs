@@ -15,8 +15,8 @@ use crate::strength::Strength;
 /// The ways in which a stored string differs from a new one.
 ///
 /// A string of another scheme that is stronger than new hashes is not outdated, and is kept, unless
-/// the policy's [`Replace`] says otherwise: Argon2id with the usual 64 MiB, for example, is stronger
-/// than yescrypt with 16 MiB. Strength is memory times work; ROMs are not counted. Guessing
+/// [`Replace`] says otherwise: Argon2id with the usual 64 MiB, for example, is stronger than
+/// yescrypt with 16 MiB. Strength is memory times work; ROMs are not counted. Guessing
 /// passwords against a wrapped hash takes both hashes, so its strength is that of the stronger one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]

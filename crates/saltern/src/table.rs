@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use self::bounded::{Lines, Piece};
 pub use self::census::Census;
-pub use self::lines::{Entry, Format, Report, Row, each_line, rows};
+pub use self::lines::{Entry, Format, Located, Report, Row, each_line, locate, rows};
 use crate::cost_class::example;
 use crate::error::{Error, ErrorKind};
 pub use crate::formats::{Kind, StringFormat, formats, identify};

@@ -39,6 +39,7 @@ class Options:
     operation: str
     policy: str
     hash: str
+    json_key: str | None = None
     dsn: str | None = None
     table: str | None = None
     id: str | None = None
@@ -150,6 +151,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--table", metavar="NAME", help="the table, perhaps with its schema before it and a dot")
     add("--id", metavar="COLUMN", help="a column that is NOT NULL and unique")
     add("--hash", required=True, metavar="COLUMN", help="the column of stored strings")
+    add("--json-key", metavar="KEY",
+        help="the column has documents of JSON, with the string under this key or JSON pointer")
     add("--parquet", type=Path, metavar="FILE", help="a file of Parquet instead of a database")
     add("--out", type=Path, metavar="FILE", help="the file to be written, which must not exist")
     add("--address", metavar="ADDRESS", help="a Ray cluster; `local` starts Ray on this machine")

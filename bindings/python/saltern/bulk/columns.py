@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,18 @@ BUSY = 60.0
 
 
 def rewritten(
-    hasher: PasswordHasher, operation: str, hashes: Any, accounts: Any = None
+    hasher: PasswordHasher,
+    operation: str,
+    hashes: Any,
+    accounts: Any = None,
+    json_key: str | None = None,
 ) -> pa.StructArray:
     """The result for each string of a column: ``hash`` (null if nothing changes), ``outcome`` and
     ``why``. One call of the compiled half, in the threads of its pool. ``accounts`` is a column of
-    ids as text, which sealed strings need."""
+    ids as text, which sealed strings need. With ``json_key`` the column has documents of JSON, and
+    ``hash`` is the whole document."""
     hashes = decoded(hashes)
-    many: Callable[..., Any] = getattr(hasher, f"{operation}_many")
+    many: Callable[..., Any] = partial(getattr(hasher, f"{operation}_many"), json_key=json_key)
     rows = pa.array(many(hashes, accounts=accounts))
     until, fewest = time.monotonic() + BUSY, len(rows)
     while True:
@@ -91,6 +97,7 @@ class Rewrite:
     ``outcome`` names an additional column for the result of each row; rows in error keep their
     string. Without it, strings whose key or ROM is missing, or which the policy does not accept,
     make the whole batch fail. ``account`` names the column of ids, which sealed strings need.
+    ``json_key`` is the key, or the JSON pointer, of the string where the column has documents.
     """
 
     def __init__(
@@ -101,12 +108,13 @@ class Rewrite:
         *,
         outcome: str | None = None,
         account: str | None = None,
+        json_key: str | None = None,
     ) -> None:
         if operation not in WRITES:
             raise ValueError(f"{operation}: expected rekey, wrap or seal")
         if operation == "seal" and account is None:
             raise ValueError("seal: account='…' must name the column of ids")
-        self.account = account
+        self.account, self.json_key = account, json_key
         self.policy, self.operation = str(policy), operation
         self.column, self.outcome = column, outcome
         site = open_site(policy)
@@ -123,7 +131,8 @@ class Rewrite:
         hashes = batch.column(at)
         if isinstance(hashes, pa.ChunkedArray):
             hashes = hashes.combine_chunks()
-        rows = rewritten(self._hasher(), self.operation, hashes, self._accounts(batch))
+        accounts = self._accounts(batch)
+        rows = rewritten(self._hasher(), self.operation, hashes, accounts, self.json_key)
         if self.outcome is None:
             _refuse_errors(rows)
         field = batch.schema.field(at)

@@ -83,7 +83,7 @@ class Job:
         assert options.table is not None and options.id is not None
         self.writes = options.operation in WRITES
         self.table: Table = inspect(
-            connection, options.table, options.id, options.hash,
+            connection, options.table, options.id, options.hash, json_key=options.json_key,
             writes=self.writes, triggers_fire=options.triggers_fire,
         )
         ray = options.address is not None

@@ -204,7 +204,7 @@ class Ledger:
                 "UPDATE {schema}.jobs SET state = 'replaced', ended = now() WHERE relation = %s "
                 "AND hash_column = %s AND state = 'running' AND (policy <> %s OR mark <> %s)"
             )
-            connection.execute(replace, [table.label, table.hash, site.digest, table.mark])
+            connection.execute(replace, [table.label, table.place, site.digest, table.mark])
             if mine and mine[0].mark == table.mark:
                 # Another policy that changed nothing may have taken over meanwhile.
                 again = self._sql(
@@ -229,7 +229,7 @@ class Ledger:
             "EXISTS (SELECT FROM {schema}.ranges r WHERE r.job = j.job AND r.changed > 0) "
             "FROM {schema}.jobs j WHERE relation = %s AND hash_column = %s ORDER BY job DESC"
         )
-        rows = connection.execute(query, [table.label, table.hash]).fetchall()
+        rows = connection.execute(query, [table.label, table.place]).fetchall()
         return [_Job(*row) for row in rows]  # type: ignore[arg-type]
 
     def _above(self, job: _Job, jobs: list[_Job]) -> bool:
@@ -267,7 +267,7 @@ class Ledger:
             "(relation, mark, id_column, hash_column, operation, policy, site) "
             "VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING job"
         )
-        named = [table.label, table.mark, table.id, table.hash, operation, site.digest]
+        named = [table.label, table.mark, table.id, table.place, operation, site.digest]
         row = connection.execute(insert, [*named, json.dumps(site.description)]).fetchone()
         assert row is not None and isinstance(row[0], int)
         job = row[0]

@@ -179,13 +179,16 @@ class File:
 
     def _rewritten_piece(self, piece: pa.Table) -> pa.Array:
         hashes = _column(piece, self.options.hash)
-        rows = rewritten(self.site.hasher, self.options.operation, hashes, self._accounts(piece))
+        options, ids = self.options, self._accounts(piece)
+        rows = rewritten(self.site.hasher, options.operation, hashes, ids, options.json_key)
         self._note(piece, rows)
         return replaced(hashes, rows)
 
     def _count(self, piece: pa.Table) -> None:
         hashes = decoded(_column(piece, self.options.hash))
-        census, rows = self.site.hasher.count_many(hashes, accounts=self._accounts(piece))
+        census, rows = self.site.hasher.count_many(
+            hashes, accounts=self._accounts(piece), json_key=self.options.json_key
+        )
         self.census = added(self.census, dict(census))
         self._note(piece, pa.array(rows))
 

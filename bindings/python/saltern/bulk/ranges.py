@@ -104,7 +104,7 @@ class Worker:
     def _count(self, wanted: Range) -> Done:
         batch = self.session.run(lambda connection: self._read(connection, wanted))
         census, counted = self.site.hasher.count_many(
-            batch.column("old"), accounts=batch.column("id")
+            batch.column("old"), accounts=batch.column("id"), json_key=self.assignment.table.json_key
         )
         rows = pa.array(counted)
         errors = found_errors(batch, rows)
@@ -153,7 +153,8 @@ class Worker:
         """Computes rows, and writes what has changed and the entry of the ledger in one
         transaction. With that the range is done, unless others have written meanwhile."""
         old, ids = batch.column("old"), batch.column("id")
-        rows = rewritten(self.site.hasher, self.assignment.operation, old, ids)
+        operation, json_key = self.assignment.operation, self.assignment.table.json_key
+        rows = rewritten(self.site.hasher, operation, old, ids, json_key)
         columns = [ids, old, rows.field("hash")]
         changed = pc.is_valid(rows.field("hash"))
         staged = pa.table(columns, names=["id", "old", "new"]).filter(changed)
@@ -211,7 +212,7 @@ class Worker:
         others, given = self._others(wanted)
         counts = (
             "SELECT count(*), count(t.{id}), "
-            'count(*) FILTER (WHERE t.{hash} COLLATE "C" = s.old COLLATE "C") ' + others
+            'count(*) FILTER (WHERE t.{hash}::text COLLATE "C" = s.old COLLATE "C") ' + others
         )
         row = connection.execute(sql.SQL(counts).format(**self._names()), given).fetchone()
         found, there, untouched = (int(str(count)) for count in row or ())
@@ -233,7 +234,7 @@ class Worker:
         where, given = within("t.", wanted)
         inner, more = within("u.", wanted)
         query = sql.SQL(
-            'SELECT count(*) FROM {table} AS t WHERE t.{hash} COLLATE "C" IN ('
+            'SELECT count(*) FROM {table} AS t WHERE t.{hash}::text COLLATE "C" IN ('
             'SELECT s.old COLLATE "C" FROM pg_temp.saltern_staged AS s WHERE NOT EXISTS ('
             "SELECT FROM {table} AS u WHERE u.{id}::{type} {equal} s.id AND "
             + inner + ")) AND " + where
@@ -248,7 +249,7 @@ class Worker:
         text = (
             "FROM pg_temp.saltern_staged AS s "
             "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} s.id AND " + where
-            + ' WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
+            + ' WHERE t.{hash}::text COLLATE "C" IS DISTINCT FROM {new}::text COLLATE "C" '
         )
         return text, given
 
@@ -276,7 +277,7 @@ class Worker:
         where, given = within("t.", wanted)
         # Byte for byte, whatever the column's collation considers equal.
         same = (
-            't.{id}::{type} {equal} s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+            't.{id}::{type} {equal} s.id AND t.{hash}::text COLLATE "C" = s.old COLLATE "C" AND ' + where
         )
         only = ""
         if not waiting:
@@ -288,9 +289,9 @@ class Worker:
             connection.execute(free.format(**names), given)
             only = " AND s.id {equal} ANY (SELECT id FROM pg_temp.saltern_free)"
         update = sql.SQL(
-            "WITH written AS (UPDATE {table} AS t SET {hash} = s.new "
+            "WITH written AS (UPDATE {table} AS t SET {hash} = {new} "
             "FROM pg_temp.saltern_staged AS s WHERE " + same + only + " "
-            'RETURNING t.{hash} COLLATE "C" = s.new COLLATE "C" AS right) '
+            'RETURNING t.{hash}::text COLLATE "C" = {new}::text COLLATE "C" AS right) '
             "SELECT count(*), count(*) FILTER (WHERE written.right IS NOT TRUE) FROM written"
         )
         row = connection.execute(update.format(**names), given).fetchone()

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from psycopg import sql
 
+from saltern import SalternError, string_in_json
 from saltern.bulk.arguments import Options
 from saltern.bulk.columns import found_errors, outcomes
 from saltern.bulk.database import Connection, copied
@@ -32,7 +33,8 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
         "TO STDOUT (FORMAT csv)"
     ).format(**table.names())
     batch = parsed(copied(connection, query, [options.sample]))
-    rows = pa.array(site.hasher.check_many(batch.column("old"), accounts=batch.column("id")))
+    old, ids = batch.column("old"), batch.column("id")
+    rows = pa.array(site.hasher.check_many(old, accounts=ids, json_key=table.json_key))
     kinds = outcomes(rows)
     verified = _verified(site, connection, table, passwords)
     left = verified["mismatch"] + verified["missing"] + verified["without_string"]
@@ -94,13 +96,19 @@ def _verified(
         return found
     # Ids as people write them, which may differ from the database's form.
     query = sql.SQL(
-        "SELECT given.id, t.{id}::text, t.{hash} FROM unnest(%s::text[]) AS given (id) "
+        "SELECT given.id, t.{id}::text, t.{hash}::text FROM unnest(%s::text[]) AS given (id) "
         "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} given.id::{type}"
     )
     rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
     stored: dict[str, str] = {}
     accounts: list[str] = []
     for id, account, hash in rows:
+        if hash is not None and table.json_key is not None:
+            try:
+                hash = string_in_json(str(hash), table.json_key)
+            except SalternError:
+                found["error"].append(str(id))
+                continue
         if hash is None:
             found["missing" if account is None else "without_string"].append(str(id))
         else:

@@ -21,6 +21,9 @@ class Table:
     hash: str
     id_type: str
     """The type in which ids are compared, as SQL writes it."""
+    json_key: str | None = None
+    """Where the string is, if the column has documents of JSON."""
+    hash_type: str = "text"
     width: int | None = None
     """How many characters a string may have; any number if none."""
     mark: str = ""
@@ -38,6 +41,11 @@ class Table:
         """For people and the ledger."""
         return f"{self.schema}.{self.name}"
 
+    @property
+    def place(self) -> str:
+        """Where the strings are in the table, for the ledger."""
+        return self.hash if self.json_key is None else f"{self.hash} {self.json_key}"
+
     def names(self) -> dict[str, sql.Composable]:
         """The identifiers, and the type and operators of ids, for statements with parameters."""
         less, equal, least = self.operators
@@ -45,6 +53,9 @@ class Table:
             "table": quoted(self.schema, self.name),
             "id": quoted(self.id),
             "hash": quoted(self.hash),
+            # Only these have no cast from text on assignment.
+            "new": sql.SQL("s.new::json" if self.hash_type == "json" else "s.new::jsonb")
+            if self.hash_type in ("json", "jsonb") else sql.SQL("s.new"),
             # From the catalogue, quoted by the server.
             "type": escaped(self.id_type),
             "less": escaped(less),
@@ -115,6 +126,7 @@ def inspect(
     id: str,
     hash: str,
     *,
+    json_key: str | None = None,
     writes: bool,
     triggers_fire: bool = False,
 ) -> Table:
@@ -128,7 +140,7 @@ def inspect(
             f"{schema}.{name} has tables that inherit from it, in which ids may occur again: name "
             "each of them"
         )
-    width = _hash_column(connection, oid, f"{schema}.{name}", hash, writes)
+    hash_type, width = _hash_column(connection, oid, f"{schema}.{name}", hash, json_key, writes)
     needs = [("SELECT", id), ("SELECT", hash)] + ([("UPDATE", hash)] if writes else [])
     for right, column in needs:
         query = "SELECT has_column_privilege(%s::oid, %s, %s)"
@@ -136,7 +148,9 @@ def inspect(
             raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
     notes = _writable(connection, oid, triggers_fire) if writes else ()
     files = mark(connection, oid)
-    return Table(oid, schema, name, id, hash, id_type, width, files, notes, operators)
+    return Table(
+        oid, schema, name, id, hash, id_type, json_key, hash_type, width, files, notes, operators
+    )
 
 
 def mark(connection: Connection, oid: int) -> str:
@@ -216,16 +230,21 @@ def _id_column(
 
 
 def _hash_column(
-    connection: Connection, oid: int, label: str, hash: str, writes: bool
-) -> int | None:
+    connection: Connection, oid: int, label: str, hash: str, json_key: str | None, writes: bool
+) -> tuple[str, int | None]:
     declared, name, kind, modifier, _, generated, _ = _column(connection, oid, label, hash)
-    if name not in ("text", "varchar") or kind != "b":
+    if json_key is not None:
+        if declared not in ("text", "json", "jsonb"):
+            raise Refused(f"{label}.{hash} is of type {declared}: expected json, jsonb or text")
+    elif name in ("json", "jsonb"):
+        raise Refused(f"{label}.{hash} is of type {declared}: --json-key says where the string is")
+    elif name not in ("text", "varchar") or kind != "b":
         raise Refused(f"{label}.{hash} is of type {declared}: expected text or varchar")
     if generated and writes:
         raise Refused(f"{label}.{hash} is a generated column: name the one that it comes from")
     assert isinstance(modifier, int)
     # The modifier of varchar(n) includes a header of four.
-    return modifier - 4 if name == "varchar" and modifier >= 4 else None
+    return str(name), modifier - 4 if name == "varchar" and modifier >= 4 else None
 
 
 def _writable(connection: Connection, oid: int, fire: bool) -> tuple[str, ...]:

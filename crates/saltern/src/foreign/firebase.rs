@@ -21,12 +21,14 @@ use saltern_yescrypt::{Limits, Params, Workspace, derive};
 
 use super::{Foreign, Setting, decimal};
 use crate::error::Error;
-use crate::policy::{SignerKey, memory_needed};
 use crate::scheme::Scheme;
+use crate::signer_key::SignerKey;
 
 const PREFIX: &str = "$firescrypt$";
 /// Bytes of a digest and of a signer key.
 const DIGEST: usize = 64;
+/// Bytes of the largest page that memory is taken in.
+const PAGE: u64 = 2 << 20;
 /// The longest salt, and the longest separator.
 const MAX: usize = 64;
 
@@ -110,9 +112,10 @@ impl Setting for Firebase {
 
     fn cost(&self, password: usize) -> Task {
         let params = self.params();
-        let work = u64::try_from(params.work()).unwrap_or(u64::MAX);
+        let count = |number| u64::try_from(number).unwrap_or(u64::MAX);
+        let (memory, work) = (count(params.memory()), count(params.work()));
         let bytes = (password as u64).saturating_mul(64);
-        Task { memory: memory_needed(&params), work: work.saturating_add(bytes) }
+        Task { memory: memory.saturating_add(PAGE), work: work.saturating_add(bytes) }
     }
 
     fn salt(&self) -> usize {

@@ -7,6 +7,7 @@ mod json;
 #[cfg(feature = "json")]
 mod keycloak;
 mod ldif;
+mod located;
 #[cfg(test)]
 mod tests;
 mod written;
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 
+pub use self::located::{Located, locate};
 use self::written::{Place, Written};
 use super::bounded::{Lines, Piece};
 use crate::error::Error;

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use saltern::policy::FirebaseParameters;
-use saltern::table::{Entry, Format, each_line, rows};
+use saltern::table::{Entry, Format, each_line, locate, rows};
 
 /// What is found, and the lines with each string replaced.
 fn replaced(input: &[u8], format: &Format, new: &str) -> (Vec<(u64, String)>, Vec<u8>, Vec<u64>) {
@@ -33,6 +33,14 @@ fuzz_target!(|input: &[u8]| {
         }),
         _ => Format::Ldif,
     };
+    if let Ok(text) = std::str::from_utf8(input)
+        && let Ok(Some(found)) = locate(text, &format)
+    {
+        let new = found.replaced("new");
+        let again = locate(&new, &format).expect("what was found").expect("a string");
+        assert_eq!(again.stored(), "new");
+        assert_eq!(again.replaced("new"), new);
+    }
     let (found, output, bad) = replaced(input, &format, "new");
     let read = rows(input, &format).filter(|row| {
         let stored = &row.as_ref().expect("memory").stored;
