@@ -30,7 +30,7 @@ Strings counted as `refused` are not verified: the policy does not accept
 their scheme, or they exceed its limits, or the scheme is known only by
 name (`unsupported`). They are left out of --decoy. Strings counted as
 `kept` are of other schemes and stronger than new hashes: a login keeps
-them, unless the `replace` of the policy says \"others\" or names the scheme.
+them, unless the policy's `replace` is \"others\" or names the scheme.
 
 With a policy that has [[seal.keys]], seals are checked, for the id in
 the first field, or where --id-field or --id-key say. Strings that were

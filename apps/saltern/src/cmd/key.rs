@@ -1,6 +1,7 @@
 //! `saltern key`: make keys for hash encryption, and identify the key in a file.
 
 use std::io::ErrorKind;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -57,8 +58,8 @@ enum Task {
     },
 }
 
-/// Bytes of the longest key file, but for Firebase's, which are longer.
-const LONGEST_KEY: u64 = 66;
+/// Bytes of the file of a signer key: base 64 of 64 bytes, and an end of line.
+const SIGNER_KEY: RangeInclusive<u64> = 88..=90;
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -73,7 +74,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Task::Fingerprint { file } => {
             let mut notes = Vec::new();
-            let is_signer_key = file.metadata().is_ok_and(|file| file.len() > LONGEST_KEY);
+            let is_signer_key = file.metadata().is_ok_and(|file| SIGNER_KEY.contains(&file.len()));
             let fingerprint = match is_signer_key {
                 true => {
                     SignerKey::read(&file, &mut notes).and_then(|key| Ok(key.id()?.fingerprint()))
