@@ -213,5 +213,5 @@ fn what_is_known_by_name_has_advice() {
         assert_eq!(error.kind(), ErrorKind::OverLimit, "refused, not bad: {error}");
         count += 1;
     }
-    assert_eq!(count, 26);
+    assert_eq!(count, 25);
 }
