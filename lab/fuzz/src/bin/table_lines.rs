@@ -36,19 +36,19 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(text) = std::str::from_utf8(input)
         && let Ok(Some(found)) = locate(text, &format)
     {
-        let new = found.replaced("new");
+        let new = found.replaced("$new");
         let again = locate(&new, &format).expect("what was found").expect("a string");
-        assert_eq!(again.stored(), "new");
-        assert_eq!(again.replaced("new"), new);
+        assert_eq!(again.stored(), "$new");
+        assert_eq!(again.replaced("$new"), new);
     }
-    let (found, output, bad) = replaced(input, &format, "new");
+    let (found, output, bad) = replaced(input, &format, "$new");
     let read = rows(input, &format).filter(|row| {
         let stored = &row.as_ref().expect("memory").stored;
         stored.as_ref().is_ok_and(|stored| !stored.is_empty())
     });
     assert_eq!(read.count(), found.len());
-    let (again, same, still_bad) = replaced(&output, &format, "new");
-    assert!(again.iter().all(|(_, stored)| stored == "new"));
+    let (again, same, still_bad) = replaced(&output, &format, "$new");
+    assert!(again.iter().all(|(_, stored)| stored == "$new"));
     assert_eq!((again.len(), still_bad.len()), (found.len(), bad.len()));
     assert_eq!(same, output);
 });

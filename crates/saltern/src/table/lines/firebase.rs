@@ -16,8 +16,9 @@ pub(super) fn find<'l>(
     let (value, hash) = (hash.value()?, hash.text()?.ok_or(MALFORMED)?);
     let (range, times) = hash.place();
     let mut place = Place { range, written: Written::Json(times), account, ..Place::default() };
-    // Base 64 has neither.
-    if !value.is_empty() && !value.starts_with(['$', '{']) {
+    // A string of ours has other characters.
+    let is_base64 = |c: u8| c.is_ascii_alphanumeric() || b"+/-_=".contains(&c);
+    if !value.is_empty() && value.bytes().all(is_base64) {
         let read = |salt: Node<'l>| Ok::<_, Error>((salt.value()?, salt.text()?.ok_or(MALFORMED)?));
         let salt = user.get("salt")?.map(read);
         let salt = salt.transpose()?;

@@ -283,7 +283,7 @@ fn users_of_firebase_are_put_together_and_taken_apart() {
     let new = user.replace("AAA\\/", "new").replace("Bw==", "");
     assert_eq!(output, new);
     // What is written there is a string as it is.
-    for written in ["$y$x", "{over=x}$y$x"] {
+    for written in ["$y$x", "{over=x}$y$x", "!$y$x"] {
         let line = user.replace("AAA\\/", written);
         let (entries, output, _) = rewritten(&line, &format);
         assert_eq!(entries, [entry(1, "a1", written)]);
