@@ -270,6 +270,16 @@ def command(operation: str, policy: Path, dsn: str, *more: object) -> list[str]:
     return [sys.executable, "-m", "saltern.bulk", *map(str, arguments)]
 
 
+def started(
+    server: Server, policy: Path, *more: object, operation: str = "rekey"
+) -> subprocess.Popen[str]:
+    """The program at work on the large table, in about two hundred ranges."""
+    arguments = command(operation, policy, server.dsn(), "--range-rows", max(ROWS // 200, 1), *more)
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
 class Mallory:
     """A role that may create things in the schema public and in the database, but may not read
     the table. What it plants notes what a job gives it."""
@@ -354,14 +364,15 @@ class Logins(threading.Thread):
     def _one(self, connection: Any, number: int, change: bool) -> None:
         query = "SELECT password_hash FROM users WHERE id = %s"
         stored = connection.execute(query, [3 * number]).fetchone()[0]
-        valid, update = self.hasher.verify_and_update(stored, self.known[number])
+        account = str(3 * number)
+        valid, update = self.hasher.verify_and_update(stored, self.known[number], account=account)
         self.logins += 1
         if not valid:
             self.failed.append(f"{number}: {stored}")
         password = self.known[number]
         if change:
             password = f"changed {self.changes}"
-            update = self.hasher.hash(password)
+            update = self.hasher.hash(password, account=account)
         if update is not None:
             write = "UPDATE users SET password_hash = %s WHERE id = %s AND password_hash = %s"
             try:
@@ -384,7 +395,8 @@ class Logins(threading.Thread):
             except psycopg.OperationalError:
                 time.sleep(0.05)
                 continue
-            if row is not None and self.hasher.verify_and_update(row[0], password)[0]:
+            account = str(3 * number)
+            if row and self.hasher.verify_and_update(row[0], password, account=account)[0]:
                 self.known[number] = password
             return
 
@@ -401,7 +413,10 @@ class Logins(threading.Thread):
 def verify_all(server: Server, hasher: PasswordHasher, known: dict[int, str]) -> None:
     """Every account that had a password has it still."""
     rows = content(server)
-    answers = hasher.verify_many([rows[3 * n][0] for n in known], list(known.values()))
+    ids = [3 * n for n in known]
+    answers = hasher.verify_many(
+        [rows[id][0] for id in ids], list(known.values()), accounts=list(map(str, ids))
+    )
     wrong = [n for n, answer in zip(known, answers, strict=True) if answer is not True]
     assert not wrong, wrong[:5]
 

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from conftest import (
     ROWS, SHORT, Begun, Bulk, Logins, Policies, Ran, Server, accounts, command, content, fill,
-    ranges_done, slow, verify_all, wait_for,
+    ranges_done, slow, started, verify_all, wait_for,
 )
 
 from saltern.bulk.ledger import Range
@@ -203,13 +203,6 @@ def test_signals(server: Server, policies: Policies, bulk: Bulk) -> None:
     ran = bulk("rekey", policies.file("b"))
     assert "goes on" in ran.said
     assert (ran.status, ran.report["changed"], ran.report["conflicts"]) == (0, ROWS, 0)
-
-
-def started(server: Server, policy: Path, *more: object) -> subprocess.Popen[str]:
-    arguments = command("rekey", policy, server.dsn(), "--range-rows", max(ROWS // 200, 1), *more)
-    return subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
 
 
 def test_killed_again_and_again_counts_are_exact(

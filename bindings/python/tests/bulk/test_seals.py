@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import Bulk, Policies, Server, content, fill, run
+from conftest import (
+    Bulk, Logins, Policies, Server, accounts, content, fill, ranges_done, run, started, verify_all,
+    wait_for,
+)
+from conftest import ROWS as ROWS_OF_A_LARGE_TABLE
 from pyarrow import parquet
 
 from saltern import PasswordHasher, TamperedError
@@ -63,6 +68,37 @@ def test_rows_are_rekeyed_with_their_seals(
     answers = new.verify_many(list(rows.values()), ["secret"] * ROWS, accounts=list(rows))
     assert answers == [True] * ROWS
     assert not any(new.check_needs_rehash(str(hash)) for hash in rows.values())
+
+
+def test_sealed_once_whatever_is_killed_while_people_log_in(
+    server: Server, policies: Policies, bulk: Bulk
+) -> None:
+    stored, known = accounts(policies.hasher("b"), ROWS_OF_A_LARGE_TABLE)
+    fill(server, "users", stored)
+    policy, more = policies.sealing("b"), ("--most-errors", ROWS_OF_A_LARGE_TABLE)
+    hasher, chosen = PasswordHasher.from_policy(policy), random.Random(5)
+    with Logins(server, hasher, known) as logins:
+        for _ in range(2):
+            job = started(server, policy, *more, operation="seal")
+            goal = ranges_done(server) + chosen.randrange(40)
+            wait_for(lambda goal=goal: ranges_done(server) > goal)
+            job.kill()
+            job.communicate()
+        while bulk("seal", policy, *more).report["outcomes"].get("conflict"):
+            pass
+    assert logins.updates > 0 and logins.changes > 0
+    required = policies.sealing("b", required=True)
+    counts = bulk("census", required).report
+    assert counts["sealed"] > 0 and counts["tampered"] == stored.count("garbage")
+    # What is left is no string at all.
+    left = [hash for hash, _ in content(server).values() if hash and "{seal=" not in hash]
+    assert set(left) <= {"*LK*", "garbage"}
+    # One seal each, and no password lost.
+    assert all(str(hash).count("{seal=") <= 1 for hash, _ in content(server).values())
+    verify_all(server, PasswordHasher.from_policy(required), known)
+    after = content(server)
+    assert bulk("seal", policy, *more).report["changed"] == 0
+    assert content(server) == after
 
 
 def test_a_file_is_sealed(policies: Policies, tmp_path: Path) -> None:
