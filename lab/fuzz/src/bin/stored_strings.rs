@@ -20,7 +20,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 fuzz_target!(|text: &str| {
     let mut census = Census::default();
     if TABLE.count(text, &mut census).is_err() {
-        assert_eq!(census.bad + census.unsupported, 1);
+        assert_eq!(census.bad, 1);
         return;
     }
     // What a census calls a cost is one that a policy can have.
@@ -30,6 +30,7 @@ fuzz_target!(|text: &str| {
     match TABLE.rekey(text) {
         Ok(Some(new)) => assert_eq!(TABLE.rekey(&new), Ok(None)),
         Ok(None) => {}
+        Err(_) if !census.unsupported.is_empty() => {}
         Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable),
     }
 });
