@@ -111,6 +111,13 @@ class Job:
             except FAILURES as error:
                 failure = error
         ended = self._ended(progress, failure)
+        if ended == "done":
+            session = Session(self.source)
+            with closing(session):
+                same = session.run(lambda connection: self._is_same(connection, assignment.place))
+            if not same:
+                ended = "failed"
+                say(f"{self._replaced}: the counts are not those of a whole table")
         report = {
             **self._head(ended, progress),
             **census,
@@ -181,8 +188,7 @@ class Job:
         def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]], bool]:
             done = ledger.finish(connection, job)
             listed = ledger.errors(connection, job, self.options.list_errors)
-            same = place(connection, self.table) == began_at
-            same = same and mark(connection, self.table.oid) == self.table.mark
+            same = self._is_same(connection, began_at)
             return done, ledger.totals(connection, job), listed, same
 
         # The database may be, or have been, unavailable: use a separate connection.
@@ -200,10 +206,7 @@ class Job:
         ended = self._ended(progress, failure)
         if done and not same:
             ended = "failed"
-            say(
-                f"{self.table.label} was replaced, emptied, rewritten or hidden from this role "
-                "while it was worked on: the same command does all of it again"
-            )
+            say(f"{self._replaced}: the same command does all of it again")
         elif done:
             ended = "done"
         elif ended == "done":
@@ -237,6 +240,18 @@ class Job:
                 "another id by now: run it again"
             )
         return status(ended, self.signals.number, errors(totals.outcomes), left)
+
+    def _is_same(self, connection: Connection, began_at: dict[str, str]) -> bool:
+        """Whether the table is the one that the job was begun with, and all of it can be seen."""
+        is_there = place(connection, self.table) == began_at
+        return is_there and mark(connection, self.table.oid) == self.table.mark
+
+    @property
+    def _replaced(self) -> str:
+        return (
+            f"{self.table.label} was replaced, emptied, rewritten or hidden from this role while "
+            "it was worked on"
+        )
 
     def _head(self, ended: str, progress: Progress) -> dict[str, Any]:
         steady = progress.steady

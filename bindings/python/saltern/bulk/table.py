@@ -110,6 +110,14 @@ WHERE (t.tgrelid = %(oid)s OR t.tgrelid IN (SELECT relid FROM pg_partition_tree(
 """
 """Their names, and their functions if these have the search path of their caller."""
 
+REFERRING = """
+SELECT r.conrelid::regclass::text
+FROM pg_constraint r JOIN pg_attribute a ON a.attrelid = r.confrelid AND a.attnum = ANY(r.confkey)
+WHERE (r.confrelid = %(oid)s OR r.confrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
+  AND r.contype = 'f' AND a.attname = %(hash)s ORDER BY 1 LIMIT 1
+"""
+"""A table with a foreign key to the column of strings."""
+
 PLACE = """
 SELECT current_database()::text, current_user::text,
        coalesce(to_regclass(%(table)s)::oid::text, 'none'),
@@ -146,7 +154,7 @@ def inspect(
         query = "SELECT has_column_privilege(%s::oid, %s, %s)"
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
             raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
-    notes = _writable(connection, oid, triggers_fire) if writes else ()
+    notes = _writable(connection, oid, hash, triggers_fire) if writes else ()
     files = mark(connection, oid)
     return Table(
         oid, schema, name, id, hash, id_type, json_key, hash_type, width, files, notes, operators
@@ -247,7 +255,7 @@ def _hash_column(
     return str(name), modifier - 4 if name == "varchar" and modifier >= 4 else None
 
 
-def _writable(connection: Connection, oid: int, fire: bool) -> tuple[str, ...]:
+def _writable(connection: Connection, oid: int, hash: str, fire: bool) -> tuple[str, ...]:
     read_only = connection.execute("SHOW transaction_read_only").fetchone()
     if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
         raise Refused("this server is a standby: connect to the primary")
@@ -256,6 +264,13 @@ def _writable(connection: Connection, oid: int, fire: bool) -> tuple[str, ...]:
     query = "SELECT has_database_privilege(current_database(), 'TEMP')"
     if connection.execute(query).fetchone() != (True,):
         raise Refused("the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …")
+    referring = connection.execute(REFERRING, {"oid": oid, "hash": hash}).fetchone()
+    if referring is not None:
+        raise Refused(
+            f"a foreign key of {referring[0]} refers to {hash}: an UPDATE would fail, or change "
+            "that table, too, and fire its triggers with the rights of this job. Drop it for the "
+            "job"
+        )
     triggers = connection.execute(TRIGGERS, {"oid": oid}).fetchall()
     if not triggers:
         return ()

@@ -47,6 +47,20 @@ UNION ALL
 SELECT 5, 'partition', c.oid::regclass::text, relowner::regrole::text
 FROM pg_class AS c JOIN pg_partition_tree(%(relation)s::oid) ON relid = c.oid
 WHERE relowner NOT IN (TABLE trusted)
+UNION ALL
+SELECT 6, 'own schema', nspname::text, nspowner::regrole::text
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.oid = %(relation)s::oid AND nspowner NOT IN (TABLE trusted)
+UNION ALL
+SELECT 7, 'own reference', c.oid::regclass::text,
+       CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid AND attname = %(column)s,
+     LATERAL (SELECT * FROM aclexplode(relacl) UNION ALL SELECT * FROM aclexplode(attacl)) AS granted
+WHERE (c.oid = %(relation)s::oid
+       OR c.oid IN (SELECT relid FROM pg_partition_tree(%(relation)s::oid)))
+  AND privilege_type = 'REFERENCES' AND grantee NOT IN (TABLE trusted)
+  AND EXISTS (SELECT FROM pg_index
+              WHERE indrelid = c.oid AND indisunique AND attnum = ANY(indkey))
 ORDER BY 1, 3, 4 LIMIT 1
 """
 """Who is trusted: this role; superusers, who can do anything; the owner of the database; and that
@@ -96,13 +110,15 @@ alone, which people may add, do neither."""
 
 
 def refuse_strangers(
-    connection: Connection, schema: str, tables: Sequence[str], relation: int
+    connection: Connection, schema: str, tables: Sequence[str], relation: int, column: str
 ) -> None:
-    """Refuses a ledger that an untrusted role can change. `relation` is the job's own table."""
-    found = connection.execute(
-        STRANGERS,
-        {"schema": _oid(connection, schema), "tables": list(tables), "relation": relation},
-    ).fetchone()
+    """Refuses a ledger that an untrusted role can change, and a table where one can have code run
+    by the job. `relation` is the job's own table, and `column` that of its strings."""
+    parameters = {
+        "schema": _oid(connection, schema), "tables": list(tables),
+        "relation": relation, "column": column,
+    }
+    found = connection.execute(STRANGERS, parameters).fetchone()
     if found is None:
         return
     _, kind, name, role = found
@@ -116,6 +132,18 @@ def refuse_strangers(
             f"the partition {name} belongs to {role}, who may add triggers and constraints to it "
             "while this job runs, which would run with its rights and see every string there: "
             f"ALTER TABLE {name} OWNER TO the owner of the whole table"
+        )
+    if kind == "own schema":
+        raise Refused(
+            f"the schema {name} of the table belongs to {role}, who may put another table with "
+            "triggers in its place while this job runs, which would run with its rights: "
+            f"ALTER SCHEMA {name} OWNER TO the owner of the table"
+        )
+    if kind == "own reference":
+        raise Refused(
+            f"{role} may have foreign keys refer to {name} ({column}), whose triggers would run "
+            f"with the rights of this job and see every string: REVOKE REFERENCES ON {name} FROM "
+            f"{role}, and REVOKE REFERENCES ({column}) if it was granted on the column"
         )
     if kind in ("TRIGGER", "REFERENCES"):
         what = "triggers" if kind == "TRIGGER" else "foreign keys with triggers"

@@ -233,6 +233,54 @@ def test_a_partition_that_belongs_to_another(
         server.admin("DROP TABLE parts")
 
 
+@pytest.mark.parametrize("right", ["REFERENCES", "REFERENCES (password_hash)"])
+def test_who_may_refer_to_strings(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, right: str
+) -> None:
+    """A deferred trigger on the table that refers runs at the end of the job's transaction, with
+    its rights."""
+    stored = [policies.hasher("a").hash(str(number)) for number in range(20)]
+    fill(server, "users", [*stored])
+    server.admin(f"ALTER TABLE users ADD UNIQUE (password_hash); GRANT {right} ON users TO mallory")
+    mallory.plant(
+        "CREATE TABLE public.refers (hash text "
+        "REFERENCES public.users (password_hash) ON UPDATE CASCADE);"
+        "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $_$ BEGIN "
+        "INSERT INTO public.seen SELECT password_hash FROM public.users; RETURN NULL; END $_$;"
+        "CREATE CONSTRAINT TRIGGER spy AFTER UPDATE ON public.refers "
+        "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.spy();"
+        f"INSERT INTO public.refers VALUES ('{stored[0]}')"
+    )
+    try:
+        refused(server, policies, bulk, mallory, "a foreign key of public.refers")
+    finally:
+        mallory.plant("DROP TABLE public.refers")
+    refused(server, policies, bulk, mallory, "mallory may have foreign keys refer to public.users (")
+    server.admin("REVOKE ALL ON users FROM mallory; REVOKE ALL (password_hash) ON users FROM mallory")
+    ran = bulk("rekey", policies.file("b"))
+    assert (ran.status, ran.report["changed"]) == (0, 20), ran.said
+
+
+def test_the_schema_of_the_table_belongs_to_another(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory
+) -> None:
+    """Its owner may drop the table, and make another one of this name, whose triggers would run."""
+    fill(server, "users", [])
+    server.admin(
+        "CREATE SCHEMA app AUTHORIZATION mallory; GRANT USAGE ON SCHEMA app TO worker;"
+        "CREATE TABLE app.users (id bigint PRIMARY KEY, password_hash text);"
+        "GRANT SELECT, UPDATE ON app.users TO worker"
+    )
+    ran = bulk("rekey", policies.file("b"), "--table", "app.users")
+    assert ran.status == 2, ran.said
+    assert "the schema app of the table belongs to mallory" in ran.said
+    server.admin("ALTER SCHEMA app OWNER TO owner")
+    try:
+        assert bulk("rekey", policies.file("b"), "--table", "app.users").status == 0
+    finally:
+        server.admin("DROP SCHEMA app CASCADE")
+
+
 @pytest.mark.parametrize("case", CONTENTS)
 def test_ledgers_that_run_something(
     server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, case: str

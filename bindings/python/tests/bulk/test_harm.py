@@ -58,6 +58,27 @@ def test_a_table_that_is_restored_is_done_again(
     assert all("{key=b+" in str(hash) for hash, _ in content(server).values())
 
 
+@pytest.mark.parametrize("how", ["drop", "truncate", "hide"])
+def test_a_census_of_a_table_that_is_replaced_meanwhile_is_not_done(
+    server: Server, policies: Policies, bulk: Bulk, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    stored = [policies.hasher("a").hash("x")] * 40
+
+    class Late(jobs.LocalEngine):
+        def results(self, assignment: Any, ranges: Any) -> Any:
+            if how == "hide":
+                server.admin("ALTER TABLE users ENABLE ROW LEVEL SECURITY")
+            else:
+                refill(server, stored[:1], how)
+            yield from super().results(assignment, ranges)
+
+    fill(server, "users", [*stored])
+    monkeypatch.setattr(jobs, "LocalEngine", Late)
+    ran = bulk("census", policies.file("b"), "--range-rows", 10)
+    assert (ran.status, ran.report["ended"]) == (2, "failed"), ran.said
+    assert "was replaced, emptied, rewritten or hidden" in ran.said
+
+
 @pytest.mark.parametrize("how", ["drop", "truncate"])
 def test_a_table_that_is_replaced_meanwhile_is_not_done(
     server: Server, policies: Policies, bulk: Bulk, monkeypatch: pytest.MonkeyPatch, how: str

@@ -55,6 +55,11 @@ TABLES = {
         "ALTER TABLE users ENABLE ROW LEVEL SECURITY;"
         "CREATE POLICY few ON users USING (id < 9)", [], "row-level security",
     ),
+    "a foreign key": (
+        "UPDATE users SET password_hash = id; ALTER TABLE users ADD UNIQUE (password_hash);"
+        "CREATE TABLE more (hash text REFERENCES users (password_hash) ON UPDATE CASCADE)", [],
+        "a foreign key of public.more refers to password_hash",
+    ),
     "inherited": ("CREATE TABLE more () INHERITS (users)", [], "inherit from it"),
     "rules": (
         "CREATE RULE no_update AS ON UPDATE TO users DO INSTEAD NOTHING", [], "has rules",

@@ -9,9 +9,9 @@ use crate::files::staged::{Staged, sync_directory};
 use crate::system::filesystem::{self, owner_and_mode};
 
 /// Changes the contents of a regular file of at most `limit` bytes: what `change` makes of them
-/// replaces the file when it is complete, with the same owner and permissions; `None` leaves the
-/// file as it is. A symbolic link is followed. The file is locked against others that change it
-/// with this function, so that no change is lost.
+/// replaces the file when it is complete, with the same owner, permissions and access control list;
+/// `None` leaves the file as it is. A symbolic link is followed. The file is locked against others
+/// that change it with this function, so that no change is lost.
 ///
 /// ```
 /// use saltern_rom::{Error, new_file, update_file};
@@ -47,6 +47,8 @@ pub fn update_file<E: From<Error>>(
     staged.write(&new)?;
     filesystem::give_to_owner_of(&staged.file, &found)
         .map_err(Error::io("keep the owner of", path))?;
+    filesystem::give_access_list_of(&staged.file, &file)
+        .map_err(Error::io("keep the access control list of", path))?;
     staged.commit()?;
     Ok(sync_directory(&place)?)
 }
@@ -58,6 +60,41 @@ mod tests {
 
     use super::*;
     use crate::new_file;
+
+    /// As Linux stores it: the owner reads and writes, a user reads, the group does nothing.
+    fn access_list() -> Vec<u8> {
+        let none = u32::MAX;
+        let entries =
+            [(1_u16, 6_u16, none), (2, 4, 33), (4, 0, none), (16, 4, none), (32, 0, none)];
+        let entries = entries.map(|(tag, rights, id)| {
+            [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+        });
+        [&2_u32.to_le_bytes()[..], &entries.concat()].concat()
+    }
+
+    #[test]
+    fn an_update_keeps_the_access_control_list() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        const NAME: &str = "system.posix_acl_access";
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("users");
+        let update = || update_file(path, 20, |old| Ok::<_, Error>(Some([old, b"2"].concat())));
+        let list = access_list();
+        new_file(path, b"1").unwrap();
+        if setxattr(path, NAME, &list, XattrFlags::empty()).is_err() {
+            return saltern_testing::skipped("access control lists: the file system has none");
+        }
+        update().unwrap();
+        let mut found = [0; 100];
+        let len = getxattr(path, NAME, &mut found[..]).unwrap();
+        assert_eq!(found[..len], list);
+        assert_eq!(owner_and_mode(&fs::metadata(path).unwrap()).1 & 0o777, 0o640);
+        // Nor does it get one that its directory has for new files.
+        rustix::fs::removexattr(path, NAME).unwrap();
+        setxattr(folder.path(), "system.posix_acl_default", &list, XattrFlags::empty()).unwrap();
+        update().unwrap();
+        assert!(getxattr(path, NAME, &mut found[..]).is_err());
+    }
 
     #[test]
     fn an_update_keeps_the_permissions_and_loses_no_change() {

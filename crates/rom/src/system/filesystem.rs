@@ -9,6 +9,7 @@ use std::path::Path;
 
 use rustix::fs::{
     Advice, AtFlags, FallocateFlags, FsWord, IFlags, Mode, OFlags, SealFlags, StatFs, StatxFlags,
+    XattrFlags,
 };
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -134,6 +135,27 @@ pub(crate) fn give_to_owner_of(file: &File, other: &Metadata) -> io::Result<()> 
     }
     std::os::unix::fs::fchown(file, Some(other.uid()), Some(other.gid()))
 }
+
+/// Gives a new file the access control list of another one, or none. With a list, the mode's bits
+/// for the group are the most that the list's entries can give: without it they would be the
+/// group's own rights.
+pub(crate) fn give_access_list_of(file: &File, other: &File) -> io::Result<()> {
+    const NAME: &str = "system.posix_acl_access";
+    let mut list = vec![0; LONGEST_XATTR];
+    let done = match rustix::fs::fgetxattr(other, NAME, &mut list[..]) {
+        Ok(len) => rustix::fs::fsetxattr(file, NAME, &list[..len], XattrFlags::empty()),
+        // It may have one of its directory's.
+        Err(Errno::NODATA) => rustix::fs::fremovexattr(file, NAME),
+        Err(error) => Err(error),
+    };
+    match done {
+        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The most bytes of an extended attribute (linux/limits.h).
+const LONGEST_XATTR: usize = 65536;
 
 /// Changes the permissions.
 pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
