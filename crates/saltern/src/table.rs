@@ -195,7 +195,8 @@ impl Table {
     }
 
     /// Counts a string in a census. If the policy has keys for seals, and the account is known
-    /// ([`Table::for_account`]), its seal is checked.
+    /// ([`Table::for_account`]), its seal is checked. Without its account a sealed string is only
+    /// counted; under a policy that requires seals it is bad input.
     ///
     /// # Errors
     /// *Bad input* for text that is not a stored string, which is counted in [`Census::bad`]. One
@@ -210,8 +211,8 @@ impl Table {
                     census.add_unsound(error.kind() == ErrorKind::Tampered, locked(stored));
                     return Err(error);
                 }
-                // Without its account a seal is only counted.
-                Err(error) if self.account.is_some() => {
+                // Without its account a seal is only counted, unless all have to be right.
+                Err(error) if self.account.is_some() || self.policy().seal.required => {
                     census.add_bad();
                     return Err(error);
                 }

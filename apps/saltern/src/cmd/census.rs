@@ -35,7 +35,8 @@ them, unless the policy's `replace` is \"others\" or names the scheme.
 With a policy that has [[seal.keys]], seals are checked, for the id in
 the first field, or where --id-field or --id-key say. Strings that were
 exchanged, altered or inserted are `tampered`; each is listed with its
-line and id at the end, with --json in `unsound`.
+line and id at the end, with --json in `unsound`. Without its id, a
+sealed string is only counted, or bad if the policy requires seals.
 
 With --retire-key, --retire-seal-key or --retire-rom the last line says
 whether the key or the ROM can be removed from the policy, that is,

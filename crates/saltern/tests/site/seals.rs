@@ -418,6 +418,19 @@ fn a_census_says_what_is_left_and_which_key_can_go() {
     assert_eq!(both.retire_seal_key("2026", &Census::default()), Ok(()));
 }
 
+/// A census that could not check a seal must not look like one that found nothing.
+#[test]
+fn a_census_without_accounts_is_no_good_news_once_seals_are_required() {
+    let (moving, strict) = (table(&[("2026", 1)], false), table(&[("2026", 1)], true));
+    let sealed = moving.for_account("alice").seal(OLD[0].0).unwrap().unwrap();
+    let mut census = Census::default();
+    let error = strict.count(&sealed, &mut census).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadInput);
+    assert_eq!((census.accounts, census.bad, census.sealed, census.tampered), (0, 1, 0, 0));
+    moving.count(&sealed, &mut census).unwrap();
+    assert_eq!((census.accounts, census.bad, census.sealed), (1, 1, 1));
+}
+
 #[test]
 fn accounts_have_limits_and_keys_are_needed() {
     let passwords = Passwords::new(sealing(&[("2026", 1)], false)).unwrap();
