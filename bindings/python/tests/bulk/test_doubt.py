@@ -219,9 +219,9 @@ def test_what_could_not_be_computed_is_tried_again(policies: Policies, kind: pa.
     class Busy:
         calls = 0
 
-        def rekey_many(self, hashes: Any, *, accounts: Any) -> Any:
+        def rekey_many(self, hashes: Any, **more: Any) -> Any:
             self.calls += 1
-            made = pa.array(hasher.rekey_many(hashes, accounts=accounts))
+            made = pa.array(hasher.rekey_many(hashes, **more))
             rows = made.to_pylist()
             if self.calls < 3:
                 rows[0] = {"hash": None, "outcome": "failed", "why": "try again later"}

@@ -114,11 +114,11 @@ fn django_agrees() {
 
 #[test]
 fn libpass_agrees() {
-    // libpass ignores what follows the last byte of base 64, which no program writes.
-    let is_loose = |text: &str| {
+    /// libpass ignores what follows the last byte of base 64, which no program writes.
+    fn is_loose(text: &str) -> bool {
         let digits = text.split_once('}').map(|(_, digits)| Base64::decode_vec(digits));
         digits.is_some_and(|bytes| bytes.is_err())
-    };
+    }
     agree("libpass", 1500, |text, _, ours| !ours && is_loose(text));
 }
 
