@@ -1,6 +1,7 @@
 """The programs of this repository, for scripts that run them."""
 
 import json
+import re
 import socket
 import subprocess
 import tempfile
@@ -18,6 +19,29 @@ def built(name, *arguments):
                            cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     made = (json.loads(line) for line in lines)
     return next(Path(line["executable"]) for line in made if line.get("executable") and line["target"]["name"] == name)
+
+
+# nginx in its folder: what stands around the lines of a page.
+NGINX = """
+daemon off; pid nginx.pid; error_log stderr; user root;
+events {{}}
+http {{
+access_log off; client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+{}
+}}
+"""
+
+
+def blocks(page, language):
+    """The blocks of a language in a page of docs."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
 
 
 class Service:

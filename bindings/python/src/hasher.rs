@@ -65,6 +65,11 @@ impl PasswordHasher {
         Ok(PasswordHasher { policy, share: Share::default(), usual, bound })
     }
 
+    /// Applies an operation to a column.
+    fn each(&self, py: Python<'_>, column: &Stored, operation: Operation) -> PyResult<Rows> {
+        columns::each(py, &self.passwords(py)?, &self.policy, column, operation)
+    }
+
     /// Hashing in the pool of this process.
     fn passwords(&self, py: Python<'_>) -> PyResult<Passwords> {
         let bound = || self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -336,13 +341,7 @@ impl PasswordHasher {
         json_key: Option<&str>,
     ) -> PyResult<Rows> {
         let rekey: Operation = |prepared, text| prepared.table().rekey(text);
-        columns::each(
-            py,
-            &self.passwords(py)?,
-            &self.policy,
-            &column(hashes, accounts, json_key)?,
-            rekey,
-        )
+        self.each(py, &column(hashes, accounts, json_key)?, rekey)
     }
 
     /// Seals a column of stored strings for a column of accounts, as `seal` does with one string.
@@ -355,9 +354,8 @@ impl PasswordHasher {
         accounts: &Bound<'_, PyAny>,
         json_key: Option<&str>,
     ) -> PyResult<Rows> {
-        let column = column(hashes, Some(accounts), json_key)?;
         let seal: Operation = |prepared, text| prepared.table().seal(text);
-        columns::each(py, &self.passwords(py)?, &self.policy, &column, seal)
+        self.each(py, &column(hashes, Some(accounts), json_key)?, seal)
     }
 
     /// Wraps each string of another scheme in a column, as `wrap` does with one string. Returns the
@@ -387,13 +385,7 @@ impl PasswordHasher {
         json_key: Option<&str>,
     ) -> PyResult<Rows> {
         let check: Operation = |prepared, text| prepared.can_verify(text).map(|_| None);
-        columns::each(
-            py,
-            &self.passwords(py)?,
-            &self.policy,
-            &column(hashes, accounts, json_key)?,
-            check,
-        )
+        self.each(py, &column(hashes, accounts, json_key)?, check)
     }
 
     /// Counts a column of stored strings: returns a dictionary with the names of `saltern census

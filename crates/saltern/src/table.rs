@@ -114,14 +114,15 @@ impl Table {
             return Err(Error::unavailable("a seal key", "the policy has no [[seal.keys]]"));
         }
         opened.seals.admit(account)?;
-        opened.check_seal(self.account(), stored)?;
-        match Stored::parse(stored) {
+        let sealed = opened.check_seal(self.account(), stored)?;
+        let (marks, text) = (sealed.marks, sealed.text);
+        let sealed_with = sealed.seal.as_ref().map(|seal| seal.key);
+        match Stored::of(sealed) {
             Ok(stored) if stored.hash.is_none() => return Ok(None),
             Ok(_) | Err(Error::NoVerifier { .. } | Error::NotAccepted { .. }) => {}
             Err(error) => return Err(error),
         }
-        let Sealed { marks, seal, text } = Sealed::parse(stored)?;
-        if seal.map(|seal| seal.key) == opened.seals.active() {
+        if sealed_with == opened.seals.active() {
             return Ok(None);
         }
         opened.dressed(self.account(), marks, text).map(Some)

@@ -45,8 +45,7 @@ Examples:
 With --jsonl a line holds an object with `password` or `password_hex`
 for bytes that are not UTF-8; optionally `setting`, as --setting;
 `account`, as --account; and `id`, which is repeated in the answer.
-Answers are objects with `line`
-and `hash` or `error`, such as
+Answers are objects with `line` and `hash` or `error`, such as
   {\"id\":\"bob\",\"password\":\"secret\"}
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
 They come in the order of the lines, or with --unordered as soon as each
