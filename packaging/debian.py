@@ -52,8 +52,11 @@ def put_programs(trees, built):
                         "_saltern": "zsh/vendor-completions/_saltern",
                         "saltern.fish": "fish/vendor_completions.d/saltern.fish"}.items():
         copy(0o644, BUILD / "documents/completions" / name, tree / "usr/share" / place)
-    for unit in (ROOT / "apps/salternd/systemd").iterdir():
-        copy(0o644, unit, service / "usr/lib/systemd/system" / unit.name)
+    units = ROOT / "apps/salternd/systemd"
+    for unit in ["salternd.service", "salternd.socket"]:
+        copy(0o644, units / unit, service / "usr/lib/systemd/system" / unit)
+    # Who listens with TCP, too, must not have it in force.
+    copy(0o644, units / "salternd.service.d/local.conf", service / "usr/share/doc/salternd/examples/local.conf")
     copy(0o644, DEBIAN / "salternd.sysusers", service / "usr/lib/sysusers.d/salternd.conf")
     copy(0o644, DEBIAN / "salternd.tmpfiles", service / "usr/lib/tmpfiles.d/salternd.conf")
     for file in (ROOT / "packaging/etc").iterdir():

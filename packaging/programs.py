@@ -6,7 +6,7 @@ import platform
 import re
 from pathlib import Path
 
-from project import BUILD, ROOT, install, install_python_tools, run
+from project import BUILD, ROOT, environment, install, install_python_tools, run
 
 LINUX = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"]
 WINDOWS = "x86_64-pc-windows-gnu"
@@ -47,7 +47,10 @@ def zigbuild(target, options):
     install("cargo-auditable")
     for each in MACOS if target == UNIVERSAL else [target.removesuffix("." + GLIBC)]:
         add_target(each)
-    run("cargo", "auditable", "zigbuild", "--quiet", "--profile", "dist", "--locked", "--target", target, *options)
+    # zig does not know rustc's -static-pie, and would put everything at a fixed address.
+    flags = ["-Clink-arg=-pie"] if target in LINUX else []
+    run("cargo", "auditable", "zigbuild", "--quiet", "--profile", "dist", "--locked", "--target", target, *options,
+        env=environment(flags))
 
 
 def add_target(target):

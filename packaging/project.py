@@ -48,7 +48,7 @@ def epoch():
     return int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct") or 315532800)
 
 
-def environment():
+def environment(flags=()):
     """What compilers and packers get: no path and no time of this machine reaches what they write."""
     paths = {ROOT: "/saltern", CARGO_HOME: "/cargo", BUILD: "/build"}
     remapped = [f"--remap-path-prefix={path}={name}" for path, name in paths.items()]
@@ -56,7 +56,7 @@ def environment():
     values = {name: value for name, value in os.environ.items() if not re.match("RUSTFLAGS|CARGO_BUILD_", name)}
     return values | {
         "CARGO_TARGET_DIR": str(BUILD / "cargo"),
-        "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(remapped),
+        "CARGO_ENCODED_RUSTFLAGS": "\x1f".join([*remapped, *flags]),
         "SOURCE_DATE_EPOCH": str(epoch()),
         "PATH": ":".join([*map(str, tools), os.environ["PATH"]]),
         "LC_ALL": "C.UTF-8",
