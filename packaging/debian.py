@@ -14,7 +14,7 @@ from project import BUILD, DIST, PROJECT, ROOT, VERSION, copy, epoch, fresh, run
 
 DEBIAN = ROOT / "packaging/debian"
 REVISION = f"{VERSION}-1"
-MAINTAINER = "The Saltern developers <saltern-rs@users.noreply.github.com>"
+MAINTAINER = "The Saltern authors <saltern-rs@users.noreply.github.com>"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 NAMES = tomllib.loads((DEBIAN / "packages.toml").read_text())
 

@@ -29,7 +29,8 @@ def make():
     DIST.mkdir(parents=True, exist_ok=True)
     (DIST / f"salternd-{VERSION}-oci.tar").write_bytes(archives.tar(layout))
     for name in ["compose.yaml", "kubernetes.yaml"]:
-        copy(0o644, ROOT / "packaging/image" / name, DIST / name)
+        manifest_text = (ROOT / "packaging/image" / name).read_text()
+        copy(0o644, manifest_text.replace("salternd:latest", f"salternd:{VERSION}").encode(), DIST / name)
 
 
 def manifest(target, blobs):
