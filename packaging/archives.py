@@ -25,10 +25,9 @@ def make(target):
     shutil.copytree(BUILD / "documents", tree, dirs_exist_ok=True)
     if "salternd" in built:
         shutil.copytree(ROOT / "packaging/etc", tree / "etc")
+        shutil.copytree(ROOT / "apps/salternd/systemd", tree / "systemd")
     else:
         (tree / "man/salternd.8").unlink()
-    if "linux" in target:
-        shutil.copytree(ROOT / "apps/salternd/systemd", tree / "systemd")
     notices = programs.notices(list(programs.packages(target)), target, fresh(BUILD / "licenses" / target))
     copy(0o644, notices.encode(), tree / "THIRD-PARTY.txt")
     DIST.mkdir(parents=True, exist_ok=True)

@@ -74,7 +74,7 @@ def tree(target):
     users = f"root:x:0:0:root:/:/usr/bin/salternd\nnobody:x:{NOBODY}:{NOBODY}:nobody:/:/usr/bin/salternd\n"
     copy(0o644, users.encode(), root / "etc/passwd")
     copy(0o644, f"root:x:0:\nnobody:x:{NOBODY}:\n".encode(), root / "etc/group")
-    notices = programs.notices(list(programs.UNIX), target, fresh(BUILD / "licenses" / target))
+    notices = programs.notices(list(programs.PROGRAMS), target, fresh(BUILD / "licenses" / target))
     copy(0o644, notices.encode(), root / "usr/share/doc/saltern/THIRD-PARTY.txt")
     for license in ["LICENSE-APACHE", "LICENSE-MIT"]:
         copy(0o644, ROOT / license, root / "usr/share/doc/saltern" / license)

@@ -14,12 +14,12 @@ UNIVERSAL = "universal2-apple-darwin"
 MACOS = ["x86_64-apple-darwin", "aarch64-apple-darwin"]
 # The oldest C library that what is linked dynamically runs with: that of Debian 8 and RHEL 7.
 GLIBC = "2.17"
-# Which packages, in which programs, are built for a target; the service needs Unix.
-UNIX = {"saltern-cli": "saltern", "saltern-server": "salternd"}
+# The packages of the programs; the service is released for Linux only.
+PROGRAMS = {"saltern-cli": "saltern", "saltern-server": "salternd"}
 
 
 def packages(target):
-    return {"saltern-cli": "saltern"} if target == WINDOWS else UNIX
+    return PROGRAMS if target in LINUX else {"saltern-cli": "saltern"}
 
 
 def host():

@@ -62,6 +62,9 @@ impl Seal {
 impl fmt::Display for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Seal { key, tag } = self;
-        write!(f, "{}{key},{:032x}}}", formats::SEAL, u128::from_be_bytes(*tag))
+        // Whoever sees how a tag is written must not learn it.
+        let mut digits = [0; 2 * TAG];
+        let digits = base16ct::lower::encode_str(tag, &mut digits).map_err(|_| fmt::Error)?;
+        write!(f, "{}{key},{digits}}}", formats::SEAL)
     }
 }

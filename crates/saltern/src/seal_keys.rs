@@ -64,7 +64,7 @@ impl SealKeys {
         let known = self.keys.iter().find(|(name, _)| name == key).ok_or_else(unknown)?;
         let account = account.ok_or(NO_ACCOUNT)?;
         self.admit(account)?;
-        match bool::from(self::tag(&known.1, account, sealed.text).ct_eq(tag)) {
+        match is_tag(tag, &known.1, account, sealed.text) {
             true => Ok(true),
             false => Err(Error::Tampered { why: "the seal belongs to another account or string" }),
         }
@@ -107,8 +107,34 @@ fn derived(secret: &Secret) -> Result<blake2b::Params, Blake2> {
     blake2b::Params::new().hash_length(TAG)?.key(&key[..])?.personal(OF_TAG)
 }
 
+/// Compared in constant time.
+fn is_tag(given: &[u8; TAG], params: &blake2b::Params, account: &[u8], text: &str) -> bool {
+    tag(params, account, text).ct_eq(given).into()
+}
+
 fn tag(params: &blake2b::Params, account: &[u8], text: &str) -> [u8; TAG] {
     let mut hasher = params.to_hasher();
     hasher.update(&(account.len() as u64).to_le_bytes()).update(account).update(text.as_bytes());
     hasher.finalize().as_bytes().try_into().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use saltern_testing::secrecy::{hide, leaks, reveal};
+
+    use super::*;
+
+    #[test]
+    fn secrecy_of_keys_and_tags() {
+        let mut key = [7; 32];
+        hide(&mut key);
+        let mut right = false;
+        let leaks = leaks(|| {
+            let params = derived(&Secret::new(key)).unwrap();
+            let made = tag(&params, b"alice", "$y$j9T$salt$hash");
+            right = reveal(is_tag(&made, &params, b"alice", "$y$j9T$salt$hash"));
+            let _ = Seal { key: "site".parse().unwrap(), tag: made }.to_string();
+        });
+        assert_eq!((leaks, right), (0, true));
+    }
 }

@@ -7,6 +7,7 @@ pub mod hex;
 pub mod process;
 pub mod program;
 mod random;
+pub mod secrecy;
 pub mod vectors;
 
 pub use random::Random;

@@ -83,3 +83,27 @@ fn keyed(key: &[u8]) -> Hmac<Sha256> {
     // HMAC takes keys of any length; the error of this trait method is for other MACs.
     Hmac::new_from_slice(key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"))
 }
+
+#[cfg(test)]
+mod tests {
+    use saltern_testing::secrecy::{hide, leaks};
+
+    use super::*;
+
+    #[test]
+    fn secrecy_of_passwords_and_digests() {
+        let (mut password, mut salt) = (vec![7; 200], [3; 16]);
+        hide(&mut password);
+        hide(&mut salt);
+        for len in [0, 1, 8, 63, 64, 65, 200] {
+            let leaks = leaks(|| {
+                let password = &password[..len];
+                let _ = hmac(&sha256(password)[..], b"Client Key");
+                let mut blocks = [SubBlock([0; 8]); 16];
+                fill(password, &salt, &mut blocks);
+                extract(password, &blocks, &mut [0; 100]);
+            });
+            assert_eq!(leaks, 0, "{len}");
+        }
+    }
+}

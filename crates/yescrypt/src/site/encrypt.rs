@@ -206,7 +206,25 @@ pub(crate) fn rekeyed(
 
 #[cfg(test)]
 mod tests {
+    use saltern_testing::secrecy;
+
     use super::*;
+
+    #[test]
+    fn secrecy_of_keys_and_of_what_they_encrypt() {
+        let (mut key, mut data) = ([7; 32], [3; 64]);
+        secrecy::hide(&mut key);
+        secrecy::hide(&mut data);
+        let leaks = secrecy::leaks(|| {
+            let key = HashKey::new(key);
+            for len in 0..=64 {
+                key.encrypt(&mut data[..len]);
+                key.backward(&mut data[..len]);
+            }
+            let _ = key.fingerprint();
+        });
+        assert_eq!(leaks, 0);
+    }
 
     #[test]
     fn every_length_round_trips_and_changes() {

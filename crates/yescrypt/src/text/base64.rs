@@ -5,17 +5,36 @@ use alloc::vec::Vec;
 
 use crate::Error;
 
-const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const NOT_A_DIGIT: Error = Error::malformed("a digit from ./0-9A-Za-z");
 
-/// The value of a digit.
-pub(crate) fn digit(character: u8) -> Option<u32> {
-    let base = match character {
-        b'.'..=b'9' => b'.',
-        b'A'..=b'Z' => b'A' - 12,
-        b'a'..=b'z' => b'a' - 38,
-        _ => return None,
+/// Of a character that is no digit.
+const NO_DIGIT: u32 = u32::MAX;
+
+/// The value of a digit. Hashes are decoded with it: no branch and no address depends on the
+/// character.
+fn value(character: u8) -> u32 {
+    let character = i32::from(character);
+    // One more than the value in this range of characters, 0 outside it.
+    let within = |first: u8, last: u8, value: i32| {
+        let (first, last) = (i32::from(first), i32::from(last));
+        ((first - 1 - character) & (character - 1 - last)) >> 31 & (character - first + value + 1)
     };
-    Some(u32::from(character - base))
+    let more = within(b'.', b'9', 0) | within(b'A', b'Z', 12) | within(b'a', b'z', 38);
+    (more as u32).wrapping_sub(1)
+}
+
+/// The digit of a value below 64, likewise.
+fn character(value: u32) -> u8 {
+    // What lies between two ranges of characters is left out from the first value of the next on.
+    let skipped = |first: u32, characters: u32| (first.wrapping_sub(value + 1) >> 31) * characters;
+    let after_9 = u32::from(b'A' - b'9' - 1);
+    let after_z = u32::from(b'a' - b'Z' - 1);
+    (u32::from(b'.') + value + skipped(12, after_9) + skipped(38, after_z)) as u8
+}
+
+/// The value of a digit that is not secret.
+pub(crate) fn digit(character: u8) -> Option<u32> {
+    Some(value(character)).filter(|value| *value != NO_DIGIT)
 }
 
 /// How leading digits encode variable-length numbers: the first digit of a range, digits in the
@@ -46,7 +65,7 @@ impl<'a> Reader<'a> {
         let (first, rest) =
             self.rest.split_first().ok_or(Error::malformed("more digits, not the end"))?;
         self.rest = rest;
-        digit(*first).ok_or(Error::malformed("a digit from ./0-9A-Za-z"))
+        digit(*first).ok_or(NOT_A_DIGIT)
     }
 
     /// A number of 30 bits in five digits, least significant first.
@@ -72,14 +91,14 @@ impl<'a> Reader<'a> {
             }
             value += count << (6 * tail);
         }
-        Err(Error::malformed("a digit from ./0-9A-Za-z"))
+        Err(NOT_A_DIGIT)
     }
 }
 
 /// Appends a number of `bits` bits, least significant digit first.
 pub(crate) fn push_fixed(text: &mut Vec<u8>, value: u32, bits: u32) {
     for shift in (0..bits).step_by(6) {
-        text.push(DIGITS[(value >> shift & 63) as usize]);
+        text.push(character(value >> shift & 63));
     }
 }
 
@@ -97,9 +116,9 @@ pub(crate) fn push_number(
         let span = u64::from(count) << (6 * tail);
         if offset < span {
             let lead = first + (offset >> (6 * tail)) as u32;
-            text.push(DIGITS[lead as usize]);
+            text.push(character(lead));
             for k in (0..tail).rev() {
-                text.push(DIGITS[(offset >> (6 * k) & 63) as usize]);
+                text.push(character((offset >> (6 * k) & 63) as u32));
             }
             return Ok(());
         }
@@ -123,17 +142,12 @@ pub(crate) fn bytes(text: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         return Err(Error::malformed("a shorter salt or hash"));
     }
     let mut decoded = Vec::with_capacity(limit.min(3 * text.len().div_ceil(4)));
-    for group in text.chunks(4) {
-        let mut reader = Reader::new(group);
-        let mut value = 0;
-        for k in 0..group.len() {
-            value |= reader.digit()? << (6 * k);
-        }
-        let len = group.len() * 6 / 8;
-        if len == 0 || value >> (8 * len) != 0 {
-            return Err(Error::malformed("a byte string whose last digit has no stray bits"));
-        }
-        decoded.extend_from_slice(&value.to_le_bytes()[..len]);
+    let faults = decode(text, &mut decoded);
+    if faults.others != 0 {
+        return Err(NOT_A_DIGIT);
+    }
+    if faults.stray != 0 {
+        return Err(Error::malformed("a byte string whose last digit has no stray bits"));
     }
     if decoded.len() > limit {
         return Err(Error::malformed("a shorter salt or hash"));
@@ -141,16 +155,61 @@ pub(crate) fn bytes(text: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     Ok(decoded)
 }
 
+/// What is wrong with a byte string, if these are not 0.
+struct Faults {
+    /// Bits of characters that are no digits.
+    others: u32,
+    /// Bits behind the last byte.
+    stray: u32,
+}
+
+/// Decodes; no branch and no address depends on what the characters are.
+fn decode(text: &[u8], decoded: &mut Vec<u8>) -> Faults {
+    let mut faults = Faults { others: 0, stray: 0 };
+    for group in text.chunks(4) {
+        let mut bits = 0;
+        for (shift, character) in (0..).step_by(6).zip(group) {
+            let value = value(*character);
+            faults.others |= value & !63;
+            bits |= (value & 63) << shift;
+        }
+        let len = group.len() * 6 / 8;
+        // One digit alone is not enough for a byte.
+        faults.stray |= if len == 0 { 1 } else { bits >> (8 * len) };
+        decoded.extend_from_slice(&bits.to_le_bytes()[..len]);
+    }
+    faults
+}
+
 #[cfg(test)]
 mod tests {
+    use saltern_testing::secrecy;
+
     use super::*;
 
     #[test]
     fn digits_are_numbered_in_order_and_nothing_else_is_one() {
-        for (value, character) in (0..).zip(DIGITS) {
-            assert_eq!(digit(*character), Some(value));
+        let digits = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        for (value, digit) in (0..).zip(digits) {
+            assert_eq!(super::digit(*digit), Some(value));
+            assert_eq!(character(value), *digit);
         }
         assert_eq!((0..=255).filter(|c| digit(*c).is_some()).count(), 64);
+    }
+
+    #[test]
+    fn secrecy_of_a_hash_that_is_encoded_and_decoded() {
+        let mut hash: Vec<u8> = (0..32).map(|i| i * 37).collect();
+        secrecy::hide(&mut hash);
+        let (mut text, mut decoded) = (Vec::new(), Vec::new());
+        let leaks = secrecy::leaks(|| {
+            push_bytes(&mut text, &hash);
+            let Faults { others, stray } = decode(&text, &mut decoded);
+            assert_eq!(secrecy::reveal(others | stray), 0);
+        });
+        assert_eq!(leaks, 0);
+        let same = hash.iter().zip(&decoded).fold(0, |differ, (a, b)| differ | (a ^ b));
+        assert_eq!((secrecy::reveal(same), decoded.len()), (0, 32));
     }
 
     #[test]

@@ -89,3 +89,29 @@ impl Hasher {
         Ok(self.seal(stored.setting(), hash)?.ct_eq(stored.hash()).into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use saltern_testing::secrecy::{hide, leaks, reveal};
+
+    use super::*;
+    use crate::keys::{HashKey, KeySet};
+
+    #[test]
+    fn secrecy_of_a_hash_that_is_compared() {
+        let (mut key, mut hash) = ([7; 32], [3; HASH]);
+        hide(&mut key);
+        let mut keys = KeySet::new();
+        let name = "site".parse().unwrap();
+        keys.add(name, HashKey::new(key)).unwrap();
+        // Its fingerprint is in strings.
+        let hasher = Hasher::new().with_keys(keys);
+        hide(&mut hash);
+        for hasher in [Hasher::new(), hasher] {
+            let stored = hasher.complete(&hasher.setting("salt").unwrap(), &hash).unwrap();
+            let mut matches = false;
+            let leaks = leaks(|| matches = reveal(hasher.matches(&stored, &hash).unwrap()));
+            assert_eq!((leaks, matches), (0, true));
+        }
+    }
+}
