@@ -74,6 +74,8 @@ def put_libraries(trees, processor):
         place = path.relative_to(root)
         if path.is_dir():
             continue
+        if ".so" in path.name and not path.is_symlink():
+            run(f"{cross}strip", "--strip-unneeded", path)
         if path.name == "libsaltern-crypt.so":
             copy(0o644, path, preload / place.parent / "saltern" / path.name)
             continue
