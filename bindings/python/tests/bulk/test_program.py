@@ -119,6 +119,8 @@ ARGUMENTS = {
     "rekey DSN --most-errors -1": "--most-errors -1: expected whole numbers, at least 0",
     "rekey DSN --retry-for nan": "--retry-for nan: expected seconds, at least 0",
     "rekey DSN --retry-for -1": "--retry-for -1: expected seconds, at least 0",
+    "rekey DSN --keycloak": "one of --hash and --keycloak is needed",
+    "rekey FILE --keycloak --out x": "--keycloak goes with --dsn",
     "rekey DSN --nothing": "unrecognized arguments: --nothing",
     "remove DSN": "operation: invalid choice: 'remove'",
 }
