@@ -331,8 +331,8 @@ impl PasswordHasher {
     /// TypeError. `accounts` is a column of their ids, which sealed strings need. With `json_key`
     /// the items are documents of JSON, with the string under this key or where this JSON pointer
     /// leads, and `hash` is the whole document; all else in it stays as it is. With `keycloak` they
-    /// are credentials of Keycloak, as rows of its table. Logins come first. There is no `deadline`:
-    /// a row takes microseconds.
+    /// are credentials of Keycloak, as rows of its table. Logins come first. There is no
+    /// `deadline`: a row takes microseconds.
     #[pyo3(signature = (hashes, *, accounts = None, json_key = None, keycloak = false))]
     fn rekey_many(
         &self,

@@ -279,3 +279,13 @@ def test_a_trigger_that_changes_one_column(
     ran = bulk("wrap", policy(policies, policies.file("a")), *WHERE, "--triggers-fire")
     assert ran.status == 2 and "made something else of 1 new strings" in ran.said, ran.said
     assert content(server) == before
+
+
+def test_one_place_is_named(policies: Policies) -> None:
+    hasher = policies.hasher("a")
+    with pytest.raises(ValueError, match="json_key or keycloak, not both"):
+        hasher.check_many(["{}"], json_key="a", keycloak=True)
+    with pytest.raises(ValueError, match="json_key or keycloak, not both"):
+        string_in_json("{}", "a", keycloak=True)
+    with pytest.raises(ValueError, match="one of json_key and keycloak is needed"):
+        string_in_json("{}")
