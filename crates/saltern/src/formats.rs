@@ -295,7 +295,7 @@ static OF_FORM: [StringFormat; 7] = [
     form("", "PBKDF2 in the ASP.NET Identity 2 format", Scheme::Pbkdf2, forms::IDENTITY_2),
     name_only("", "PostgreSQL's MD5, salted with the name of the account", NEW),
     own("", "bare hexadecimal digits", Scheme::Hex),
-    form("$md5$", "MD5 in the Kratos format", Scheme::Ldap, forms::KRATOS_BARE_MD5),
+    form("$md5$", "MD5 in the Kratos format", Scheme::Ldap, forms::KRATOS_MD5),
     form("$scrypt$ln=", "scrypt in the Kratos format", Scheme::Scrypt, forms::KRATOS_SCRYPT),
 ];
 
@@ -405,10 +405,10 @@ static KNOWN: &[StringFormat] = &[
     form("{SHA1}", "SHA-1 in the Dovecot format", Scheme::Ldap, forms::DOVECOT_SHA1),
     form("{LDAP-MD5}", "MD5 in the Dovecot format", Scheme::Ldap, forms::DOVECOT_MD5),
     prefixed("{PLAIN-MD5}", "MD5 in the Dovecot format", Scheme::Hex),
-    form("$md5$pf=", "salted MD5 in the Kratos format", Scheme::Ldap, forms::KRATOS_MD5),
-    form("$sha1$pf=", "salted SHA-1 in the Kratos format", Scheme::Ldap, forms::KRATOS_SHA1),
-    form("$sha256$pf=", "salted SHA-256 in the Kratos format", Scheme::Ldap, forms::KRATOS_SHA256),
-    form("$sha512$pf=", "salted SHA-512 in the Kratos format", Scheme::Ldap, forms::KRATOS_SHA512),
+    own("$md5$pf=", "salted MD5 in the Kratos format", Scheme::Ldap),
+    own("$sha1$pf=", "salted SHA-1 in the Kratos format", Scheme::Ldap),
+    own("$sha256$pf=", "salted SHA-256 in the Kratos format", Scheme::Ldap),
+    own("$sha512$pf=", "salted SHA-512 in the Kratos format", Scheme::Ldap),
     own("$gy$", "gost-yescrypt", Scheme::Libcrypt),
     own("$sha1$", "sha1crypt", Scheme::Libcrypt),
     form("$md5-crypt$", "md5crypt in the Kratos format", Scheme::Libcrypt, forms::MD5_CRYPT),
