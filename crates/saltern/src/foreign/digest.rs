@@ -1,11 +1,12 @@
 //! Fast digests, unsuitable for passwords: those of LDAP, such as `{SSHA}` and base 64 of the
-//! digest and the salt; `sha1$` and `md5$` of Django, with the salt in front of the password; those of
-//! Kratos, with any text around it; bare hexadecimal digits; and MySQL's SHA-1 of SHA-1. They are supported so that they can be wrapped,
-//! at once.
+//! digest and the salt; `sha1$` and `md5$` of Django, with the salt in front of the password; those
+//! of Kratos, with any text on either side; bare hexadecimal digits; and MySQL's SHA-1 of SHA-1.
+//! They are supported so that they can be wrapped, at once.
 //!
 //! As settings they are written without braces: `SSHA$` and the salt in base 64; `django-sha1$` and
-//! the salt in base 64; `kratos-sha1$`, what is before the password, `$`, and what is after it; `md5`, `sha1`, `sha256`, `sha384` or `sha512`; `mysql`. Their digests are
-//! written in hexadecimal digits.
+//! the salt in base 64; `kratos-sha1$` and what stands before the password and after it, in base 64
+//! and with `$` between them; `md5`, `sha1`, `sha256`, `sha384` or `sha512`; `mysql`. Their digests
+//! are written in hexadecimal digits.
 
 use std::fmt;
 
@@ -173,6 +174,10 @@ fn kratos(hash: Hash, rest: &str) -> Option<Foreign> {
     // A character for each byte: salts need not be text.
     let decode = |text| Some(Base64::decode_vec(text).ok()?.into_iter().map(char::from).collect());
     let (format, salt): (String, String) = (decode(format)?, decode(salt)?);
+    // Before the salt is written into it, perhaps many times.
+    if format.len() > 4 * SALT || salt.len() > 2 * SALT {
+        return None;
+    }
     let digest = Base64::decode_vec(digest).ok().filter(|digest| digest.len() == hash.len())?;
     let (before, after) = format.split_once(PLACES[0])?;
     let sides = [before, after].map(|side| side.replace(PLACES[1], &salt));
