@@ -43,7 +43,7 @@ def row(
     secret = f'{{"value":{json.dumps(value)}, "salt":"{salt}","additionalParameters":{{}}}}'
     data = (
         f'{{"hashIterations" : {iterations},"algorithm":"{algorithm}",'
-        f'"additionalParameters":{json.dumps(more or {})}, "x":"a\\u0301 \\"q\\" \\\\ \u00e4"}}'
+        f'"additionalParameters":{json.dumps(more or {})}, "x":"a\\u0301 \\"q\\" \\\\ \\u0000\\ud83d\\ude00\\/ \u00e4\u2028\x7f"}}'
     )
     return type, secret, data
 
