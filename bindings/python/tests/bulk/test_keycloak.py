@@ -232,8 +232,8 @@ CHANGES = {
     "no such table": ("ALTER TABLE credential DROP credential_data", "no column credential_data"),
     "no types": ("ALTER TABLE credential DROP type", "no column type"),
     "other documents": (
-        "ALTER TABLE credential ALTER credential_data TYPE jsonb USING credential_data::jsonb",
-        "credential_data is of type jsonb: Keycloak's is text",
+        "ALTER TABLE credential ALTER credential_data TYPE json USING credential_data::json",
+        "credential_data is of type json: Keycloak's is text",
     ),
     "no select": ("REVOKE SELECT (type) ON credential FROM worker", "lacks SELECT (type)"),
     "no update": (
