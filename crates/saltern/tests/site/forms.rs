@@ -190,8 +190,7 @@ fn formats_of_kratos_have_any_text_around_the_password() {
         assert_eq!(login(&passwords, b"Test", stored), Ok(Outcome::Mismatch), "{stored}");
     }
     let of = |format: &str, salt: &[u8]| {
-        let [format, salt, digest] =
-            [format.as_bytes(), salt, &[0; 16]].map(|of| Base64::encode_string(of));
+        let [format, salt, digest] = [format.as_bytes(), salt, &[0; 16]].map(Base64::encode_string);
         login(&passwords, b"x", &format!("$md5$pf={format}${salt}${digest}"))
     };
     assert_eq!(of("{SALT}{PASSWORD}", &[0xff; 64]), Ok(Outcome::Mismatch));
