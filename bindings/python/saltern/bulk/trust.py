@@ -54,7 +54,7 @@ WHERE c.oid = %(relation)s::oid AND nspowner NOT IN (TABLE trusted)
 UNION ALL
 SELECT 7, 'own reference', c.oid::regclass::text,
        CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid AND attname = %(column)s,
+FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid AND attname = ANY(%(columns)s),
      LATERAL (SELECT * FROM aclexplode(relacl) UNION ALL SELECT * FROM aclexplode(attacl)) AS granted
 WHERE (c.oid = %(relation)s::oid
        OR c.oid IN (SELECT relid FROM pg_partition_tree(%(relation)s::oid)))
@@ -110,13 +110,13 @@ alone, which people may add, do neither."""
 
 
 def refuse_strangers(
-    connection: Connection, schema: str, tables: Sequence[str], relation: int, column: str
+    connection: Connection, schema: str, tables: Sequence[str], relation: int, columns: Sequence[str]
 ) -> None:
     """Refuses a ledger that an untrusted role can change, and a table where one can have code run
-    by the job. `relation` is the job's own table, and `column` that of its strings."""
+    by the job. `relation` is the job's own table, and `columns` those of its strings."""
     parameters = {
         "schema": _oid(connection, schema), "tables": list(tables),
-        "relation": relation, "column": column,
+        "relation": relation, "columns": list(columns),
     }
     found = connection.execute(STRANGERS, parameters).fetchone()
     if found is None:
@@ -140,10 +140,11 @@ def refuse_strangers(
             f"ALTER SCHEMA {name} OWNER TO the owner of the table"
         )
     if kind == "own reference":
+        listed = ", ".join(columns)
         raise Refused(
-            f"{role} may have foreign keys refer to {name} ({column}), whose triggers would run "
+            f"{role} may have foreign keys refer to {name} ({listed}), whose triggers would run "
             f"with the rights of this job and see every string: REVOKE REFERENCES ON {name} FROM "
-            f"{role}, and REVOKE REFERENCES ({column}) if it was granted on the column"
+            f"{role}, and REVOKE REFERENCES ({listed}) if it was granted on the column"
         )
     if kind in ("TRIGGER", "REFERENCES"):
         what = "triggers" if kind == "TRIGGER" else "foreign keys with triggers"

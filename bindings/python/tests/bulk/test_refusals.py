@@ -196,7 +196,7 @@ def test_a_node_with_something_else(server: Server, policies: Policies, tmp_path
     description = open_site(policies.file("b")).description
     policy = tmp_path / "policy.toml"
     policy.write_text(policies.text("b"))
-    table = Table(0, "public", "users", "id", "password_hash", "bigint")
+    table = Table(0, "public", "users", "id", ("password_hash",), "bigint")
     assignment = Assignment(Source(server.dsn()), table, "rekey", str(policy), description)
     assert problem(assignment) is None
 
