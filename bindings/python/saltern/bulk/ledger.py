@@ -147,10 +147,10 @@ class Ledger:
                 f"the role lacks USAGE on the schema {self.schema} of the ledger: "
                 f"GRANT USAGE ON SCHEMA {self.schema} TO …"
             ) from None
-        refuse_strangers(connection, self.schema, TABLES, table.oid, table.hash)
+        refuse_strangers(connection, self.schema, TABLES, table.oid)
         if not any(there):
             self._make(connection)
-            refuse_strangers(connection, self.schema, TABLES, table.oid, table.hash)
+            refuse_strangers(connection, self.schema, TABLES, table.oid)
         for name in TABLES:
             rights = "SELECT, INSERT" if name == "errors" else "SELECT, INSERT, UPDATE"
             for right in rights.split(", "):

@@ -8,6 +8,7 @@ from psycopg import sql
 
 from saltern.bulk.database import Connection, escaped, quoted
 from saltern.bulk.refusal import Refused
+from saltern.bulk.trust import refuse_others
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ WHERE a.attrelid = %s AND a.attname = %s AND a.attnum > 0 AND NOT a.attisdropped
 """
 
 UNIQUE = """
-SELECT CASE WHEN t.typtype <> 'p' THEN format_type(t.oid, -1) END,
+SELECT CASE WHEN t.typtype = 'b' THEN format_type(t.oid, -1) END,
        array_agg(n.nspname::text ORDER BY m.amopstrategy),
        array_agg(o.oprname::text ORDER BY m.amopstrategy)
 FROM pg_index i JOIN pg_opclass c ON c.oid = i.indclass[0] JOIN pg_type t ON t.oid = c.opcintype
@@ -90,7 +91,8 @@ WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
 GROUP BY i.indexrelid, c.opcdefault, t.oid, t.typtype
 ORDER BY c.opcdefault DESC, i.indexrelid LIMIT 1
 """
-"""The type of an index, unless that stands for several, and the operators of its order."""
+"""The type of an index, if it is one of the server or of an extension, and the operators of its
+order."""
 
 MARK = """
 SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
@@ -155,6 +157,7 @@ def inspect(
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
             raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
     notes = _writable(connection, oid, hash, triggers_fire) if writes else ()
+    refuse_others(connection, oid, hash, searched="." not in table, writes=writes)
     files = mark(connection, oid)
     return Table(
         oid, schema, name, id, hash, id_type, json_key, hash_type, width, files, notes, operators
@@ -230,11 +233,16 @@ def _id_column(
             "has a unique index of its own"
         )
     kind, schemas, names = index
+    if kind is None:
+        raise Refused(
+            f"{label}.{id} is of type {declared}, and so in the hands of whoever owns that type: "
+            "--id needs one of the server or of an extension, no enum, array, range or composite"
+        )
     less, equal, least = (
         f"OPERATOR({sql.Identifier(schema).as_string(connection)}.{name})"
         for schema, name in zip(schemas, names, strict=True)  # type: ignore[call-overload]
     )
-    return str(kind or declared), (less, equal, least)
+    return str(kind), (less, equal, least)
 
 
 def _hash_column(
