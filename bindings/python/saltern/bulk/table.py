@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from psycopg import sql
@@ -46,6 +48,14 @@ class Table:
     def place(self) -> str:
         """Where the strings are in the table, for the ledger."""
         return self.hash if self.json_key is None else f"{self.hash} {self.json_key}"
+
+    @property
+    def replaced(self) -> str:
+        """What is said where it is another one by now."""
+        return (
+            f"{self.label} was replaced, emptied, rewritten or hidden from this role while it was "
+            "worked on"
+        )
 
     def names(self) -> dict[str, sql.Composable]:
         """The identifiers, and the type and operators of ids, for statements with parameters."""
@@ -176,6 +186,22 @@ def place(connection: Connection, table: Table) -> dict[str, str]:
     name = table.names()["table"].as_string(connection)
     row = connection.execute(PLACE, {"table": name}).fetchone()
     return dict(zip(names, map(str, row or ()), strict=True))
+
+
+@contextmanager
+def held(connection: Connection, table: Table) -> Iterator[None]:
+    """A transaction in which the name means this table until its end. PREPARE takes the lock that
+    every statement takes; unlike others it neither plans nor runs anything, if the table is
+    another one."""
+    names = sql.Identifier(table.id), sql.Identifier(table.schema, table.name)
+    lock = sql.SQL("PREPARE saltern_held AS SELECT {} FROM {}; DEALLOCATE saltern_held")
+    with connection.transaction():
+        connection.execute(lock.format(*names))
+        name = names[1].as_string(connection)
+        row = connection.execute("SELECT to_regclass(%s)::oid::bigint", [name]).fetchone()
+        if row != (table.oid,):
+            raise Refused(table.replaced)
+        yield
 
 
 def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
@@ -332,7 +358,8 @@ def refuse_narrow(
     text = LONGEST[operation]
     query = sql.SQL(text).format(**table.names())  # type: ignore[arg-type, unused-ignore]
     lengths = {"key": len(key or ""), "hash": len(example)}
-    row = connection.execute(query, lengths).fetchone()
+    with held(connection, table):
+        row = connection.execute(query, lengths).fetchone()
     longest = row[0] if row else None
     if isinstance(longest, int) and longest > table.width:
         raise Refused(

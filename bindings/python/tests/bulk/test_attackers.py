@@ -15,6 +15,7 @@ from conftest import BCRYPT, Begun, Bulk, Mallory, Policies, Server, command, co
 from saltern.bulk.__main__ import main
 from saltern.bulk.database import Session, Source
 from saltern.bulk.ledger import DEFINITION
+from saltern.bulk.refusal import Refused
 from saltern.bulk.report import say, show
 
 LEDGER = DEFINITION.format(schema="saltern_bulk")
@@ -302,6 +303,40 @@ def test_a_table_that_another_has_put_first(
         assert bulk(operation, policies.file("b")).status == 0
     finally:
         server.admin("ALTER TABLE users OWNER TO owner; DROP ROLE other")
+
+
+@pytest.mark.parametrize("when", ["before reading", "before writing"])
+def test_a_table_that_another_puts_in_its_place(
+    server: Server, policies: Policies, mallory: Mallory, meanwhile: Any, when: str
+) -> None:
+    """Whose owner drops or renames a table leaves its name to all who may create tables there."""
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    mallory.plant(
+        EVIL + "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $_$ BEGIN "
+        "PERFORM public.spying(); RETURN NULL; END $_$"
+    )
+
+    def planted() -> None:
+        server.admin("ALTER TABLE users RENAME TO kept")
+        mallory.plant(
+            "CREATE TABLE public.users (id bigint PRIMARY KEY, password_hash text);"
+            "CREATE INDEX ON public.users ((id + public.evil(1)));"
+            "CREATE TRIGGER spy AFTER UPDATE ON public.users EXECUTE FUNCTION public.spy();"
+            "GRANT SELECT, UPDATE ON public.users TO worker"
+        )
+
+    begun = Begun(server, policies.file("b"))
+    if when == "before reading":
+        planted()
+    else:
+        meanwhile(planted)
+    try:
+        with pytest.raises(Refused, match="public.users was replaced"):
+            begun.worker().do(begun.pending()[0])
+        assert not mallory.seen(), "another's code has run"
+        assert begun.totals()["changed"] == 0
+    finally:
+        server.admin("DROP TABLE kept")
 
 
 # What calls a function of another role, and whether reading the table is enough for that.
