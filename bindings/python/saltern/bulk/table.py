@@ -96,13 +96,16 @@ FROM pg_index i JOIN pg_opclass c ON c.oid = i.indclass[0] JOIN pg_type t ON t.o
 JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amopstrategy IN (1, 3, 4)
   AND m.amoplefttype = t.oid AND m.amoprighttype = t.oid
 JOIN pg_operator o ON o.oid = m.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+LEFT JOIN pg_collation l ON l.oid = a.attcollation
 WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
   AND i.indexprs IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = %s
+  AND (l.collisdeterministic IS NOT FALSE OR i.indcollation[0] = a.attcollation)
 GROUP BY i.indexrelid, c.opcdefault, t.oid, t.typtype
 ORDER BY c.opcdefault DESC, i.indexrelid LIMIT 1
 """
 """The type of an index, if it is one of the server or of an extension, and the operators of its
-order."""
+order. Where the column's collation takes different ids for equal, the index has to do so, too."""
 
 MARK = """
 SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
