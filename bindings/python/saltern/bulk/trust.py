@@ -84,12 +84,16 @@ SELECT 3, 'own schema', nspname::text, nspowner::regrole::text
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE c.oid = %(relation)s::oid AND nspowner NOT IN (TABLE trusted)
 UNION ALL
-SELECT 4, 'function', p.oid::regprocedure::text, proowner::regrole::text
-FROM parts JOIN pg_depend ON classid = class AND objid = part
+SELECT 4, CASE WHEN p.oid IS NULL THEN 'domain' ELSE 'function' END,
+       coalesce(p.oid::regprocedure::text, y.oid::regtype::text), owner::regrole::text
+FROM parts JOIN pg_depend ON classid = class AND objid = part AND objsubid = 0
 LEFT JOIN pg_operator AS o ON refclassid = 'pg_operator'::regclass AND o.oid = refobjid
-JOIN pg_proc AS p
+LEFT JOIN pg_proc AS p
   ON p.oid = oprcode OR refclassid = 'pg_proc'::regclass AND p.oid = refobjid
-WHERE proowner NOT IN (TABLE trusted)
+LEFT JOIN pg_type AS y
+  ON refclassid = 'pg_type'::regclass AND y.oid = refobjid AND typtype = 'd',
+     LATERAL (SELECT coalesce(proowner, typowner)) AS whose (owner)
+WHERE owner NOT IN (TABLE trusted)
 UNION ALL
 SELECT 5, 'own trigger', oid::regclass::text,
        CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
@@ -192,11 +196,11 @@ def refuse_others(
             "triggers in its place while this job runs, which would run with its rights: "
             f"ALTER SCHEMA {name} OWNER TO the owner of the table"
         )
-    if kind == "function":
+    if kind in ("function", "domain"):
         raise Refused(
             f"an index, a constraint or a trigger of the table calls {name}, which belongs to "
-            f"{role}, who may have it do anything with the rights of this job: ALTER FUNCTION "
-            f"{name} OWNER TO the owner of the table"
+            f"{role}, who may have it do anything with the rights of this job: "
+            f"ALTER {str(kind).upper()} {name} OWNER TO the owner of the table"
         )
     raise Refused(
         f"{role} may have foreign keys refer to {name} ({column}), whose triggers would run "

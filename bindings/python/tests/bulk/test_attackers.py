@@ -349,6 +349,7 @@ CALLS = {
     "a generated column": (
         "ALTER TABLE users ADD more bigint GENERATED ALWAYS AS (id + public.evil(1)) STORED", True,
     ),
+    "a domain": ("ALTER TABLE users ADD CHECK (id::public.number IS NOT NULL)", True),
     "a trigger": (
         "CREATE TRIGGER spy AFTER UPDATE ON users FOR EACH ROW EXECUTE FUNCTION public.spy()", False,
     ),
@@ -365,6 +366,7 @@ def test_functions_that_belong_to_another(
     mallory.plant(
         EVIL + "CREATE FUNCTION public.less(bigint, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS "
         "'SELECT public.evil($2) IS NOT NULL';"
+        "CREATE DOMAIN public.number AS bigint CHECK (public.evil(VALUE::int) IS NOT NULL);"
         "CREATE OPERATOR public.<<< (LEFTARG = bigint, RIGHTARG = int, FUNCTION = public.less);"
         "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql SET search_path = public "
         "AS $_$ BEGIN PERFORM spying(); RETURN NULL; END $_$"
@@ -379,9 +381,10 @@ def test_functions_that_belong_to_another(
         return
     assert ran.status == 2 and "which belongs to mallory, who may have it do anything" in ran.said
     functions = ("evil(int)", "less(bigint, int)", "spy()")
+    callees = [*(f"FUNCTION public.{name}" for name in functions), "DOMAIN public.number"]
 
     def owned(role: str) -> None:
-        server.admin(";".join(f"ALTER FUNCTION public.{name} OWNER TO {role}" for name in functions))
+        server.admin(";".join(f"ALTER {name} OWNER TO {role}" for name in callees))
 
     owned("owner")
     try:
