@@ -36,6 +36,6 @@ def make_source():
     install_python_tools()
     folder = BUILD / "sdist"
     run("rm", "-rf", folder)
-    run("maturin", "sdist", "--quiet", "--manifest-path", ROOT / "bindings/python/Cargo.toml", "--out", folder)
+    run("maturin", "sdist", "--manifest-path", ROOT / "bindings/python/Cargo.toml", "--out", folder)
     (path,) = folder.iterdir()
     copy(0o644, path, DIST / path.name)

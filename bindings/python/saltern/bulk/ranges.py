@@ -21,7 +21,7 @@ from saltern.bulk.ledger import Ledger, Part, Range, Whole
 from saltern.bulk.outcome import KEPT_ERRORS
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site
-from saltern.bulk.table import Table
+from saltern.bulk.table import Table, held
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,8 @@ class Worker:
         query = sql.SQL(
             "COPY (SELECT {id}, {stored} FROM {table} AS t WHERE " + where + ") TO STDOUT (FORMAT csv)"
         )
-        return parsed(copied(connection, query.format(**self._names()), given))
+        with held(connection, self.assignment.table):
+            return parsed(copied(connection, query.format(**self._names()), given))
 
     def _write(
         self, wanted: Range, claim: str, batch: pa.RecordBatch, done: Done, *, last: bool
@@ -171,7 +172,7 @@ class Worker:
 
         def transaction(connection: Connection, *, waiting: bool) -> Written:
             written = Written(claim=claim + "+")
-            with connection.transaction():
+            with held(connection, self.assignment.table):
                 earlier = self.ledger.hold(connection, job, number, claim)
                 if staged.num_rows:
                     self._replace(connection, wanted, staged, written, last, waiting)

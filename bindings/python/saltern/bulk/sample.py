@@ -21,7 +21,7 @@ from saltern.bulk.ranges import parsed
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import head, show, status
 from saltern.bulk.site import Site
-from saltern.bulk.table import Table
+from saltern.bulk.table import Table, held
 
 
 def run(options: Options, site: Site, connection: Connection, table: Table) -> int:
@@ -32,7 +32,8 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
         "COPY (SELECT {id}, {stored} FROM {table} AS t ORDER BY random() LIMIT %s) "
         "TO STDOUT (FORMAT csv)"
     ).format(**table.names())
-    batch = parsed(copied(connection, query, [options.sample]))
+    with held(connection, table):
+        batch = parsed(copied(connection, query, [options.sample]))
     old, ids = batch.column("old"), batch.column("id")
     checked = site.hasher.check_many(
         old, accounts=ids, json_key=table.json_key, keycloak=table.keycloak
@@ -102,7 +103,8 @@ def _verified(
         "SELECT given.id, t.{id}::text, {stored}::text FROM unnest(%s::text[]) AS given (id) "
         "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} given.id::{type}"
     )
-    rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
+    with held(connection, table):
+        rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
     stored: dict[str, str] = {}
     accounts: list[str] = []
     for id, account, hash in rows:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from psycopg import sql
 
 from saltern.bulk.database import Connection, escaped, quoted
 from saltern.bulk.refusal import Refused
+from saltern.bulk.trust import refuse_others
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,14 @@ class Table:
     def keycloak(self) -> bool:
         """Whether strings are in the columns of Keycloak."""
         return self.columns == KEYCLOAK
+
+    @property
+    def replaced(self) -> str:
+        """What is said where it is another one by now."""
+        return (
+            f"{self.label} was replaced, emptied, rewritten or hidden from this role while it was "
+            "worked on"
+        )
 
     def names(self) -> dict[str, sql.Composable]:
         """The identifiers, and the type and operators of ids, for statements with parameters. What
@@ -115,19 +126,23 @@ WHERE a.attrelid = %s AND a.attname = %s AND a.attnum > 0 AND NOT a.attisdropped
 """
 
 UNIQUE = """
-SELECT CASE WHEN t.typtype <> 'p' THEN format_type(t.oid, -1) END,
+SELECT CASE WHEN t.typtype = 'b' THEN format_type(t.oid, -1) END,
        array_agg(n.nspname::text ORDER BY m.amopstrategy),
        array_agg(o.oprname::text ORDER BY m.amopstrategy)
 FROM pg_index i JOIN pg_opclass c ON c.oid = i.indclass[0] JOIN pg_type t ON t.oid = c.opcintype
 JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amopstrategy IN (1, 3, 4)
   AND m.amoplefttype = t.oid AND m.amoprighttype = t.oid
 JOIN pg_operator o ON o.oid = m.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+LEFT JOIN pg_collation l ON l.oid = a.attcollation
 WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
   AND i.indexprs IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = %s
+  AND (l.collisdeterministic IS NOT FALSE OR i.indcollation[0] = a.attcollation)
 GROUP BY i.indexrelid, c.opcdefault, t.oid, t.typtype
 ORDER BY c.opcdefault DESC, i.indexrelid LIMIT 1
 """
-"""The type of an index, unless that stands for several, and the operators of its order."""
+"""The type of an index, if it is one of the server or of an extension, and the operators of its
+order. Where the column's collation takes different ids for equal, the index has to do so, too."""
 
 MARK = """
 SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
@@ -201,6 +216,7 @@ def inspect(
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
             raise Refused(f"the role lacks {right} ({column}) on {label}: grant it")
     notes = _writable(connection, oid, columns, triggers_fire) if writes else ()
+    refuse_others(connection, oid, columns, searched="." not in table, writes=writes)
     files = mark(connection, oid)
     return Table(
         oid, schema, name, id, columns, id_type, json_key, hash_type, width, files, notes, operators
@@ -219,6 +235,22 @@ def place(connection: Connection, table: Table) -> dict[str, str]:
     name = table.names()["table"].as_string(connection)
     row = connection.execute(PLACE, {"table": name}).fetchone()
     return dict(zip(names, map(str, row or ()), strict=True))
+
+
+@contextmanager
+def held(connection: Connection, table: Table) -> Iterator[None]:
+    """A transaction in which the name means this table until its end. PREPARE takes the lock that
+    every statement takes; unlike others it neither plans nor runs anything, if the table is
+    another one."""
+    names = sql.Identifier(table.id), sql.Identifier(table.schema, table.name)
+    lock = sql.SQL("PREPARE saltern_held AS SELECT {} FROM {}; DEALLOCATE saltern_held")
+    with connection.transaction():
+        connection.execute(lock.format(*names))
+        name = names[1].as_string(connection)
+        row = connection.execute("SELECT to_regclass(%s)::oid::bigint", [name]).fetchone()
+        if row != (table.oid,):
+            raise Refused(table.replaced)
+        yield
 
 
 def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
@@ -276,11 +308,16 @@ def _id_column(
             "has a unique index of its own"
         )
     kind, schemas, names = index
+    if kind is None:
+        raise Refused(
+            f"{label}.{id} is of type {declared}, and so in the hands of whoever owns that type: "
+            "--id needs one of the server or of an extension, no enum, array, range or composite"
+        )
     less, equal, least = (
         f"OPERATOR({sql.Identifier(schema).as_string(connection)}.{name})"
         for schema, name in zip(schemas, names, strict=True)  # type: ignore[call-overload]
     )
-    return str(kind or declared), (less, equal, least)
+    return str(kind), (less, equal, least)
 
 
 def _hash_column(
@@ -381,7 +418,8 @@ def refuse_narrow(
     text = LONGEST[operation]
     query = sql.SQL(text).format(**table.names())  # type: ignore[arg-type, unused-ignore]
     lengths = {"key": len(key or ""), "hash": len(example)}
-    row = connection.execute(query, lengths).fetchone()
+    with held(connection, table):
+        row = connection.execute(query, lengths).fetchone()
     longest = row[0] if row else None
     if isinstance(longest, int) and longest > table.width:
         raise Refused(
