@@ -130,9 +130,15 @@ impl EntryArgs {
             bail!("{name} has no lines with strings");
         }
         if let Some(user) = &self.user {
+            // Whose line it is may be what cannot be read.
+            let unread = entries.iter().find_map(|entry| {
+                let error = entry.stored.as_ref().err().filter(|_| entry.user.is_none())?;
+                Some(format!(", unless it is line {}: {error}", entry.line?))
+            });
             entries.retain(|entry| entry.user.as_deref() == Some(user.as_encoded_bytes()));
             if entries.is_empty() {
-                bail!("{name} has no line for user {}", user.display());
+                let (user, unread) = (user.display(), unread.unwrap_or_default());
+                bail!("{name} has no line for user {user}{unread}");
             }
         }
         if let [Entry { line, user: None, .. }] = &mut entries[..] {

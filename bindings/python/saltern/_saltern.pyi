@@ -92,7 +92,9 @@ class _Census(TypedDict):
 OWN_PREFIXES: Final[tuple[str, ...]]
 
 def inspect(hash: _Stored) -> _Inspected: ...
-def string_in_json(document: _Stored, json_key: str) -> str | None: ...
+def string_in_json(
+    document: _Stored, json_key: str | None = None, *, keycloak: bool = False
+) -> str | None: ...
 @final
 class PasswordHasher:
     def __new__(
@@ -165,19 +167,24 @@ class PasswordHasher:
         deadline: float | None = None,
     ) -> list[bool | Exception]: ...
     def rekey_many(
-        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None
+        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None,
+        keycloak: bool = False,
     ) -> Rows: ...
     def seal_many(
-        self, hashes: Any, accounts: Any, *, json_key: str | None = None
+        self, hashes: Any, accounts: Any, *, json_key: str | None = None,
+        keycloak: bool = False,
     ) -> Rows: ...
     def wrap_many(
-        self, hashes: Any, *, accounts: Any = None, deadline: float | None = None, json_key: str | None = None,
+        self, hashes: Any, *, accounts: Any = None, deadline: float | None = None,
+        json_key: str | None = None, keycloak: bool = False,
     ) -> Rows: ...
     def check_many(
-        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None
+        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None,
+        keycloak: bool = False,
     ) -> Rows: ...
     def count_many(
-        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None
+        self, hashes: Any, *, accounts: Any = None, json_key: str | None = None,
+        keycloak: bool = False,
     ) -> tuple[_Census, Rows]: ...
     def _start_hash(
         self,

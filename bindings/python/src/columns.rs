@@ -121,11 +121,11 @@ impl Stored {
     pub(crate) fn new(
         strings: Column,
         accounts: Option<Column>,
-        json_key: Option<&str>,
+        format: Option<Format>,
     ) -> PyResult<Self> {
         let missing = accounts.as_ref().is_some_and(|accounts| accounts.len() != strings.len());
         let error = || PyValueError::new_err("as many accounts as stored strings are needed");
-        let format = json_key.map(|key| Arc::new(in_json(key)));
+        let format = format.map(Arc::new);
         if missing { Err(error()) } else { Ok(Stored { strings, accounts, format }) }
     }
 
@@ -141,14 +141,14 @@ impl Stored {
     }
 }
 
-/// Cells that are documents, with the string where a key or a JSON pointer says.
-fn in_json(key: &str) -> Format {
-    Format::Json { stored: key.to_owned(), account: None }
-}
-
-/// The string of a document, for Python: `None` if there is none.
-pub(crate) fn string_in(document: &str, key: &str) -> Result<Option<String>, Error> {
-    Ok(locate(document, &in_json(key))?.map(|found| found.stored().to_owned()))
+/// Where the string is in a document of JSON: where a key or a JSON pointer says, or where Keycloak
+/// has it; `None` for strings that are in no document.
+pub(crate) fn in_json(json_key: Option<&str>, keycloak: bool) -> PyResult<Option<Format>> {
+    match json_key {
+        Some(_) if keycloak => Err(PyValueError::new_err("json_key or keycloak, not both")),
+        Some(key) => Ok(Some(Format::Json { stored: key.to_owned(), account: None })),
+        None => Ok(keycloak.then_some(Format::Keycloak)),
+    }
 }
 
 /// The string of a cell.

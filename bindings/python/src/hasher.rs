@@ -11,7 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use saltern::policy::{PoolConfig, Scheme, Share};
-use saltern::table;
+use saltern::table::{self, Format};
 use saltern::{Passwords, Policy, Prepared, Ticket};
 
 use crate::batches::{self, Batch, Column, Terms};
@@ -330,37 +330,40 @@ impl PasswordHasher {
     /// message. Columns are as for `hash_many`; items that are neither strings nor bytes raise
     /// TypeError. `accounts` is a column of their ids, which sealed strings need. With `json_key`
     /// the items are documents of JSON, with the string under this key or where this JSON pointer
-    /// leads, and `hash` is the whole document; all else in it stays as it is. Logins come first.
-    /// There is no `deadline`: a row takes microseconds.
-    #[pyo3(signature = (hashes, *, accounts = None, json_key = None))]
+    /// leads, and `hash` is the whole document; all else in it stays as it is. With `keycloak` they
+    /// are credentials of Keycloak, as rows of its table. Logins come first. There is no
+    /// `deadline`: a row takes microseconds.
+    #[pyo3(signature = (hashes, *, accounts = None, json_key = None, keycloak = false))]
     fn rekey_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
         accounts: Option<&Bound<'_, PyAny>>,
         json_key: Option<&str>,
+        keycloak: bool,
     ) -> PyResult<Rows> {
         let rekey: Operation = |prepared, text| prepared.table().rekey(text);
-        self.each(py, &column(hashes, accounts, json_key)?, rekey)
+        self.each(py, &column(hashes, accounts, columns::in_json(json_key, keycloak)?)?, rekey)
     }
 
     /// Seals a column of stored strings for a column of accounts, as `seal` does with one string.
     /// Returns the same as `rekey_many`.
-    #[pyo3(signature = (hashes, accounts, *, json_key = None))]
+    #[pyo3(signature = (hashes, accounts, *, json_key = None, keycloak = false))]
     fn seal_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
         accounts: &Bound<'_, PyAny>,
         json_key: Option<&str>,
+        keycloak: bool,
     ) -> PyResult<Rows> {
         let seal: Operation = |prepared, text| prepared.table().seal(text);
-        self.each(py, &column(hashes, Some(accounts), json_key)?, seal)
+        self.each(py, &column(hashes, Some(accounts), columns::in_json(json_key, keycloak)?)?, seal)
     }
 
     /// Wraps each string of another scheme in a column, as `wrap` does with one string. Returns the
     /// same as `rekey_many`; `deadline` applies to the whole call.
-    #[pyo3(signature = (hashes, *, accounts = None, deadline = None, json_key = None))]
+    #[pyo3(signature = (hashes, *, accounts = None, deadline = None, json_key = None, keycloak = false))]
     fn wrap_many(
         &self,
         py: Python<'_>,
@@ -368,37 +371,40 @@ impl PasswordHasher {
         accounts: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
         json_key: Option<&str>,
+        keycloak: bool,
     ) -> PyResult<Rows> {
-        let column = column(hashes, accounts, json_key)?;
+        let column = column(hashes, accounts, columns::in_json(json_key, keycloak)?)?;
         columns::wrap_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
     }
 
     /// Checks whether each string of a column could be verified: it can be read, the policy admits
     /// it, its key and its ROM are available, and its seal is right (outcome "same"). Computes no
     /// hash. Returns the same as `rekey_many`.
-    #[pyo3(signature = (hashes, *, accounts = None, json_key = None))]
+    #[pyo3(signature = (hashes, *, accounts = None, json_key = None, keycloak = false))]
     fn check_many(
         &self,
         py: Python<'_>,
         hashes: &Bound<'_, PyAny>,
         accounts: Option<&Bound<'_, PyAny>>,
         json_key: Option<&str>,
+        keycloak: bool,
     ) -> PyResult<Rows> {
         let check: Operation = |prepared, text| prepared.can_verify(text).map(|_| None);
-        self.each(py, &column(hashes, accounts, json_key)?, check)
+        self.each(py, &column(hashes, accounts, columns::in_json(json_key, keycloak)?)?, check)
     }
 
     /// Counts a column of stored strings: returns a dictionary with the names of `saltern census
     /// --json`, and the rows of `check_many`.
-    #[pyo3(signature = (hashes, *, accounts = None, json_key = None))]
+    #[pyo3(signature = (hashes, *, accounts = None, json_key = None, keycloak = false))]
     fn count_many<'py>(
         &self,
         py: Python<'py>,
         hashes: &Bound<'py, PyAny>,
         accounts: Option<&Bound<'py, PyAny>>,
         json_key: Option<&str>,
+        keycloak: bool,
     ) -> PyResult<(Bound<'py, PyDict>, Rows)> {
-        let column = column(hashes, accounts, json_key)?;
+        let column = column(hashes, accounts, columns::in_json(json_key, keycloak)?)?;
         let (census, without, rows) =
             columns::count_many(py, &self.passwords(py)?, &self.policy, &column)?;
         Ok((columns::census(py, census, without)?, rows))
@@ -521,10 +527,10 @@ impl PasswordHasher {
 fn column(
     hashes: &Bound<'_, PyAny>,
     accounts: Option<&Bound<'_, PyAny>>,
-    json_key: Option<&str>,
+    format: Option<Format>,
 ) -> PyResult<Stored> {
     let strings = |column| Column::of(column)?.of_strings();
-    Stored::new(strings(hashes)?, accounts.map(strings).transpose()?, json_key)
+    Stored::new(strings(hashes)?, accounts.map(strings).transpose()?, format)
 }
 
 /// The schemes of these names.

@@ -1,8 +1,9 @@
 //! The contents of a stored string.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use saltern::table::{Kind, formats, identify};
+use saltern::table::{Kind, formats, identify, locate};
 use saltern_yescrypt::{HashString, Scheme};
 
 use crate::columns;
@@ -40,18 +41,24 @@ pub(crate) fn inspect<'py>(
 }
 
 /// The stored string in a document of JSON, under a key or where a JSON pointer leads, which on its
-/// way enters texts that are JSON themselves; None if there is none.
+/// way enters texts that are JSON themselves; with `keycloak` that of a credential of Keycloak, put
+/// together from its parts. None if there is none.
 ///
 ///     >>> string_in_json('{"config": {"hash": "$y$…"}}', "/config/hash")
 ///     '$y$…'
 #[pyfunction]
+#[pyo3(signature = (document, json_key = None, *, keycloak = false))]
 pub(crate) fn string_in_json(
     py: Python<'_>,
     document: &Bound<'_, PyAny>,
-    json_key: &str,
+    json_key: Option<&str>,
+    keycloak: bool,
 ) -> PyResult<Option<String>> {
-    let found = columns::string_in(&stored(document)?, json_key);
-    found.map_err(|error| errors::of(py, &error))
+    let error = || PyValueError::new_err("one of json_key and keycloak is needed");
+    let format = columns::in_json(json_key, keycloak)?.ok_or_else(error)?;
+    let document = stored(document)?;
+    let found = locate(&document, &format).map_err(|error| errors::of(py, &error))?;
+    Ok(found.map(|found| found.stored().to_owned()))
 }
 
 /// What strings of yescrypt and scrypt begin with, and wrapped ones.

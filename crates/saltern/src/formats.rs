@@ -7,7 +7,7 @@ use std::fmt;
 use saltern_yescrypt::Scheme as Ours;
 
 use crate::error::Error;
-use crate::forms::{self, Form};
+use crate::forms::{self, Form, SHA256_CRYPT, SHA512_CRYPT};
 use crate::scheme::Scheme;
 
 /// A form of stored strings that is recognised: one line of the table that [`formats`] lists.
@@ -241,13 +241,19 @@ pub(crate) const UNCLOSED: Error =
 fn of_form(text: &str) -> Option<&'static StringFormat> {
     let digits = |also: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || also.contains(&c));
     let hex = |text: &str| text.bytes().all(|c| c.is_ascii_hexdigit());
-    let [des, mysql, identity, postgresql, bare] = &OF_FORM;
+    let [des, mysql, identity, postgresql, bare, md5, scrypt] = &OF_FORM;
+    let is_read = |known: &StringFormat| match known.reading {
+        Reading::Form(form) => text.strip_prefix(known.prefix).and_then(form.read).is_some(),
+        _ => false,
+    };
     match text.len() {
         13 if digits(b"./") => Some(des),
         41 if is_mysql(text) => Some(mysql),
-        68 if text.starts_with('A') && forms::IDENTITY_2.is_read(text) => Some(identity),
+        68 if text.starts_with('A') && is_read(identity) => Some(identity),
         35 if text.strip_prefix("md5").is_some_and(hex) => Some(postgresql),
         32 | 40 | 64 | 96 | 128 if hex(text) => Some(bare),
+        29 if is_read(md5) => Some(md5),
+        _ if is_read(scrypt) => Some(scrypt),
         _ => None,
     }
 }
@@ -283,12 +289,14 @@ const PLAIN: &str = "it is the password itself: hash it as a new one, and delete
 const ELSEWHERE: &str = "the password is checked by another server, and has no string here";
 
 /// What [`of_form`] recognises, in its order.
-static OF_FORM: [StringFormat; 5] = [
+static OF_FORM: [StringFormat; 7] = [
     own("", "traditional DES", Scheme::Libcrypt),
     own("", "MySQL's mysql_native_password", Scheme::Hex),
     form("", "PBKDF2 in the ASP.NET Identity 2 format", Scheme::Pbkdf2, forms::IDENTITY_2),
     name_only("", "PostgreSQL's MD5, salted with the name of the account", NEW),
     own("", "bare hexadecimal digits", Scheme::Hex),
+    form("$md5$", "MD5 in the Kratos format", Scheme::Ldap, forms::KRATOS_MD5),
+    form("$scrypt$ln=", "scrypt in the Kratos format", Scheme::Scrypt, forms::KRATOS_SCRYPT),
 ];
 
 /// Longer prefixes come before shorter ones that begin them.
@@ -331,6 +339,8 @@ static KNOWN: &[StringFormat] = &[
     form("0x2441", "MySQL's caching_sha2_password", Scheme::ShaCrypt, forms::MYSQL_HEX),
     prefixed("{SHA512-CRYPT}", "sha512crypt in the Dovecot format", Scheme::ShaCrypt),
     prefixed("{SHA256-CRYPT}", "sha256crypt in the Dovecot format", Scheme::ShaCrypt),
+    form("$sha256-crypt$", "sha256crypt in the Kratos format", Scheme::ShaCrypt, SHA256_CRYPT),
+    form("$sha512-crypt$", "sha512crypt in the Kratos format", Scheme::ShaCrypt, SHA512_CRYPT),
     own("$pbkdf2-sha512$", "PBKDF2-HMAC-SHA512", Scheme::Pbkdf2),
     own("$pbkdf2-sha256$", "PBKDF2-HMAC-SHA256", Scheme::Pbkdf2),
     own("$pbkdf2-sha1$", "PBKDF2-HMAC-SHA1", Scheme::Pbkdf2),
@@ -388,15 +398,20 @@ static KNOWN: &[StringFormat] = &[
     own("{SHA256}", "LDAP SHA-256", Scheme::Ldap),
     own("{SHA}", "LDAP SHA-1", Scheme::Ldap),
     own("{SMD5}", "LDAP salted MD5", Scheme::Ldap),
-    form("{MD5}$1$", "md5crypt in the Dovecot format", Scheme::Libcrypt, forms::DOVECOT_MD5_CRYPT),
+    form("{MD5}$1$", "md5crypt in the Dovecot format", Scheme::Libcrypt, forms::MD5_CRYPT),
     own("{MD5}", "LDAP MD5", Scheme::Ldap),
     own("sha1$", "SHA-1 in the Django format", Scheme::Ldap),
     own("md5$", "MD5 in the Django format", Scheme::Ldap),
     form("{SHA1}", "SHA-1 in the Dovecot format", Scheme::Ldap, forms::DOVECOT_SHA1),
     form("{LDAP-MD5}", "MD5 in the Dovecot format", Scheme::Ldap, forms::DOVECOT_MD5),
     prefixed("{PLAIN-MD5}", "MD5 in the Dovecot format", Scheme::Hex),
+    own("$md5$pf=", "salted MD5 in the Kratos format", Scheme::Ldap),
+    own("$sha1$pf=", "salted SHA-1 in the Kratos format", Scheme::Ldap),
+    own("$sha256$pf=", "salted SHA-256 in the Kratos format", Scheme::Ldap),
+    own("$sha512$pf=", "salted SHA-512 in the Kratos format", Scheme::Ldap),
     own("$gy$", "gost-yescrypt", Scheme::Libcrypt),
     own("$sha1$", "sha1crypt", Scheme::Libcrypt),
+    form("$md5-crypt$", "md5crypt in the Kratos format", Scheme::Libcrypt, forms::MD5_CRYPT),
     own("$md5", "SunMD5", Scheme::Libcrypt),
     own("$1$", "md5crypt", Scheme::Libcrypt),
     own("$3$", "NTHASH", Scheme::Libcrypt),
@@ -404,6 +419,7 @@ static KNOWN: &[StringFormat] = &[
     prefixed("{MD5-CRYPT}", "md5crypt in the Dovecot format", Scheme::Libcrypt),
     prefixed("{DES-CRYPT}", "traditional DES in the Dovecot format", Scheme::Libcrypt),
     prefixed("{GOST_YESCRYPT}", "gost-yescrypt in the 389 format", Scheme::Libcrypt),
+    name_only("$hmac-", "a keyed digest in the Kratos format", NEW),
     name_only("$sm3$", "sm3crypt", NEW),
     name_only("$argon2$", "Argon2 without its variant", NEW),
     name_only("sha256$", "HMAC-SHA-256 in the Werkzeug format, or SHA-256 in another", NEW),

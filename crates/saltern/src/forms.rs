@@ -15,7 +15,7 @@ pub(crate) use self::pbkdf2::{
     ATLASSIAN, CISCO_8, DOVECOT_PBKDF2, DS_389, GRUB, IDENTITY_2, IDENTITY_3, LDAP_SHA1,
     LDAP_SHA256, LDAP_SHA512, SPRING_PBKDF2, WERKZEUG_PBKDF2,
 };
-pub(crate) use self::scrypt::{CISCO_9, DJANGO_SCRYPT, S0, WERKZEUG_SCRYPT};
+pub(crate) use self::scrypt::{CISCO_9, DJANGO_SCRYPT, KRATOS_SCRYPT, S0, WERKZEUG_SCRYPT};
 
 /// How a string is rewritten.
 #[derive(Clone, Copy)]
@@ -24,12 +24,6 @@ pub(crate) struct Form {
     pub(crate) read: fn(&str) -> Option<String>,
     /// What is expected after the prefix.
     pub(crate) expected: &'static str,
-}
-
-impl Form {
-    pub(crate) fn is_read(&self, rest: &str) -> bool {
-        (self.read)(rest).is_some()
-    }
 }
 
 /// `argon2$argon2id$v=19$…`
@@ -44,9 +38,23 @@ pub(crate) const DOVECOT_SHA1: Form =
 pub(crate) const DOVECOT_MD5: Form =
     Form { read: |rest| Some(format!("{{MD5}}{rest}")), expected: "base 64 of 16 bytes" };
 
-/// `{MD5}$1$…`, which is md5crypt and not MD5.
-pub(crate) const DOVECOT_MD5_CRYPT: Form =
+/// `$md5$` of Kratos and base 64, which everybody else writes `{MD5}`.
+pub(crate) const KRATOS_MD5: Form = Form {
+    read: |rest| (base64(rest)?.len() == 16).then(|| format!("{{MD5}}{rest}")),
+    expected: "base 64 of 16 bytes",
+};
+
+/// `{MD5}$1$…` of Dovecot, which is md5crypt and not MD5, and `$md5-crypt$` of Kratos.
+pub(crate) const MD5_CRYPT: Form =
     Form { read: |rest| Some(format!("$1${rest}")), expected: "salt$digest" };
+
+/// `$sha256-crypt$`, which everybody but Kratos writes `$5$`.
+pub(crate) const SHA256_CRYPT: Form =
+    Form { read: |rest| Some(format!("$5${rest}")), expected: "rounds, salt and digest" };
+
+/// `$sha512-crypt$`, which everybody but Kratos writes `$6$`.
+pub(crate) const SHA512_CRYPT: Form =
+    Form { read: |rest| Some(format!("$6${rest}")), expected: "rounds, salt and digest" };
 
 /// The hexadecimal digits of `$A$005$…`, as MySQL prints them, since a salt may have any character.
 pub(crate) const MYSQL_HEX: Form = Form {

@@ -89,7 +89,17 @@ fn one_user() {
     }
     assert_one_error(
         &verify(&mixed(), &["--user", "mallory"], PASSWORD),
-        "no line for user mallory",
+        "no line for user mallory\n",
+    );
+    // Hers may be a line that cannot be read.
+    let twice = r#"{"username":"alice","username":"mallory"}"#;
+    let file =
+        shadow(&[format!(r#"{{"username":"alice","hash":"{YESCRYPT}"}}"#), twice.to_owned()]);
+    let of = |user| verify(&file, &["--id-key", "username", "--user", user], PASSWORD);
+    assert_eq!(of("alice").status.code(), Some(0));
+    assert_one_error(
+        &of("mallory"),
+        "no line for user mallory, unless it is line 2: malformed line: expected a JSON object",
     );
 }
 

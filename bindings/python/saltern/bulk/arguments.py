@@ -38,7 +38,9 @@ class Options:
 
     operation: str
     policy: str
-    hash: str
+    hash: str | None = None
+    keycloak: bool = False
+    """Without `hash`."""
     json_key: str | None = None
     dsn: str | None = None
     table: str | None = None
@@ -74,7 +76,8 @@ OPERATIONS_WITH = {
 """The options that not every operation has."""
 
 DATABASE = (
-    "table", "address", "workers", "range_rows", "triggers_fire", "retry_for", "ledger_schema",
+    "table", "keycloak", "address", "workers", "range_rows", "triggers_fire", "retry_for",
+    "ledger_schema",
 )
 """The options that have no meaning for a file."""
 
@@ -110,6 +113,10 @@ def contradiction(given: Mapping[str, object]) -> str | None:
         return "--dsn needs --table and --id"
     if not file and "out" in given:
         return "--out goes with --parquet: --dsn has no use for it"
+    if ("hash" in given) == ("keycloak" in given):
+        return "one of --hash and --keycloak is needed"
+    if "keycloak" in given and "json_key" in given:
+        return "--json-key goes with --hash: --keycloak has no use for it"
     if file and operation == "seal" and "id" not in given:
         return "seal needs --id, the column that the seals are for"
     if file and operation in WRITES and "out" not in given:
@@ -150,7 +157,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--dsn", metavar="DSN", help="the database: postgresql://host/name, without a password")
     add("--table", metavar="NAME", help="the table, perhaps with its schema before it and a dot")
     add("--id", metavar="COLUMN", help="a column that is NOT NULL and unique")
-    add("--hash", required=True, metavar="COLUMN", help="the column of stored strings")
+    add("--hash", metavar="COLUMN", help="the column of stored strings")
+    add("--keycloak", action="store_true",
+        help="the table `credential` of Keycloak, whose strings are in two columns of documents")
     add("--json-key", metavar="KEY",
         help="the column has documents of JSON, with the string under this key or JSON pointer")
     add("--parquet", type=Path, metavar="FILE", help="a file of Parquet instead of a database")

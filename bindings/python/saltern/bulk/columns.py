@@ -29,13 +29,15 @@ def rewritten(
     hashes: Any,
     accounts: Any = None,
     json_key: str | None = None,
+    keycloak: bool = False,
 ) -> pa.StructArray:
     """The result for each string of a column: ``hash`` (null if nothing changes), ``outcome`` and
     ``why``. One call of the compiled half, in the threads of its pool. ``accounts`` is a column of
-    ids as text, which sealed strings need. With ``json_key`` the column has documents of JSON, and
-    ``hash`` is the whole document."""
+    ids as text, which sealed strings need. With ``json_key`` or ``keycloak`` the column has
+    documents of JSON, and ``hash`` is the whole document."""
     hashes = decoded(hashes)
-    many: Callable[..., Any] = partial(getattr(hasher, f"{operation}_many"), json_key=json_key)
+    named = getattr(hasher, f"{operation}_many")
+    many: Callable[..., Any] = partial(named, json_key=json_key, keycloak=keycloak)
     rows = pa.array(many(hashes, accounts=accounts))
     until, fewest = time.monotonic() + BUSY, len(rows)
     while True:

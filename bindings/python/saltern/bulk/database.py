@@ -139,6 +139,9 @@ def copied(
 TOLD = ("08", "25", "28", "3D", "40", "42501", "42703", "42P01", "53", "55", "57")
 """Errors, or classes of them, whose text names no values: connections, rights, names, resources, locks."""
 
+LANGUAGES = ("pl_", "plperl", "plpy", "pltcl", "plv8")
+"""How the files of procedural languages begin, where functions raise errors of any class, with any
+text."""
 
 NAMES = (
     ": a CHECK, an index or a generated column of the table may call a function that looks names up "
@@ -152,7 +155,7 @@ def told(error: psycopg.Error) -> str:
     diag, code = error.diag, error.sqlstate
     if diag.message_primary is None or code is None:
         return " ".join(str(error).split()) or type(error).__name__
-    if code.startswith(TOLD):
+    if code.startswith(TOLD) and not (diag.source_file or "").startswith(LANGUAGES):
         return f"{diag.message_primary} ({code})"
     at = {
         "table": diag.table_name,

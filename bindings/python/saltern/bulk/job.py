@@ -117,7 +117,7 @@ class Job:
                 same = session.run(lambda connection: self._is_same(connection, assignment.place))
             if not same:
                 ended = "failed"
-                say(f"{self._replaced}: the counts are not those of a whole table")
+                say(f"{self.table.replaced}: the counts are not those of a whole table")
         report = {
             **self._head(ended, progress),
             **census,
@@ -206,7 +206,7 @@ class Job:
         ended = self._ended(progress, failure)
         if done and not same:
             ended = "failed"
-            say(f"{self._replaced}: the same command does all of it again")
+            say(f"{self.table.replaced}: the same command does all of it again")
         elif done:
             ended = "done"
         elif ended == "done":
@@ -245,13 +245,6 @@ class Job:
         """Whether the table is the one that the job was begun with, and all of it can be seen."""
         is_there = place(connection, self.table) == began_at
         return is_there and mark(connection, self.table.oid) == self.table.mark
-
-    @property
-    def _replaced(self) -> str:
-        return (
-            f"{self.table.label} was replaced, emptied, rewritten or hidden from this role while "
-            "it was worked on"
-        )
 
     def _head(self, ended: str, progress: Progress) -> dict[str, Any]:
         steady = progress.steady

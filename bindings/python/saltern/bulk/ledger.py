@@ -16,7 +16,7 @@ from saltern.bulk.database import Connection, quoted, told
 from saltern.bulk.outcome import named
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site
-from saltern.bulk.table import Table
+from saltern.bulk.table import Table, held
 from saltern.bulk.trust import refuse_additions, refuse_strangers
 
 DEFINITION = """
@@ -147,10 +147,10 @@ class Ledger:
                 f"the role lacks USAGE on the schema {self.schema} of the ledger: "
                 f"GRANT USAGE ON SCHEMA {self.schema} TO …"
             ) from None
-        refuse_strangers(connection, self.schema, TABLES, table.oid, table.hash)
+        refuse_strangers(connection, self.schema, TABLES, table.oid)
         if not any(there):
             self._make(connection)
-            refuse_strangers(connection, self.schema, TABLES, table.oid, table.hash)
+            refuse_strangers(connection, self.schema, TABLES, table.oid)
         for name in TABLES:
             rights = "SELECT, INSERT" if name == "errors" else "SELECT, INSERT, UPDATE"
             for right in rights.split(", "):
@@ -197,7 +197,7 @@ class Ledger:
             if (job.operation, job.policy, job.id) == (operation, site.digest, table.id)
             and (job.state == "running" or job.state == "replaced" and self._above(job, jobs))
         ]
-        with connection.transaction():
+        with held(connection, table):
             # A worker for another policy, or for a dropped table of this name, stops at the end
             # of its range.
             replace = self._sql(
@@ -415,7 +415,8 @@ def boundaries(connection: Connection, table: Table, size: int) -> list[Range]:
         + ") AS b ORDER BY 1"
     )
     query = sql.SQL(text).format(**table.names())  # type: ignore[arg-type, unused-ignore]
-    rows = connection.execute(query, {"size": size}).fetchall()
+    with held(connection, table):
+        rows = connection.execute(query, {"size": size}).fetchall()
     return [Range(*row) for row in rows] or [Range(0)]  # type: ignore[arg-type]
 
 

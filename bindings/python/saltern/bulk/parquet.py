@@ -42,6 +42,7 @@ def run(options: Options, site: Site, file: Path) -> int:
 
 def _refuse(options: Options, file: Path, source: parquet.ParquetFile) -> None:
     schema = source.schema_arrow
+    assert options.hash is not None
     if schema.names.count(options.hash) != 1:
         raise Refused(f"{file} has no column {options.hash}, or several")
     if options.id is not None and schema.names.count(options.id) != 1:
@@ -178,14 +179,14 @@ class File:
         return group.set_column(at, field, pa.chunked_array(written, field.type))
 
     def _rewritten_piece(self, piece: pa.Table) -> pa.Array:
-        hashes = _column(piece, self.options.hash)
+        hashes = _column(piece, str(self.options.hash))
         options, ids = self.options, self._accounts(piece)
         rows = rewritten(self.site.hasher, options.operation, hashes, ids, options.json_key)
         self._note(piece, rows)
         return replaced(hashes, rows)
 
     def _count(self, piece: pa.Table) -> None:
-        hashes = decoded(_column(piece, self.options.hash))
+        hashes = decoded(_column(piece, str(self.options.hash)))
         census, rows = self.site.hasher.count_many(
             hashes, accounts=self._accounts(piece), json_key=self.options.json_key
         )

@@ -21,7 +21,7 @@ from saltern.bulk.ledger import Ledger, Part, Range, Whole
 from saltern.bulk.outcome import KEPT_ERRORS
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site
-from saltern.bulk.table import Table
+from saltern.bulk.table import Table, held
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,11 @@ class Worker:
         self.session.close()
 
     def _count(self, wanted: Range) -> Done:
+        table = self.assignment.table
         batch = self.session.run(lambda connection: self._read(connection, wanted))
         census, counted = self.site.hasher.count_many(
-            batch.column("old"), accounts=batch.column("id"), json_key=self.assignment.table.json_key
+            batch.column("old"), accounts=batch.column("id"), json_key=table.json_key,
+            keycloak=table.keycloak,
         )
         rows = pa.array(counted)
         errors = found_errors(batch, rows)
@@ -143,9 +145,10 @@ class Worker:
         """The rows of a range, as text. The snapshot is released with the last of them."""
         where, given = within("", wanted)
         query = sql.SQL(
-            "COPY (SELECT {id}, {hash} FROM {table} WHERE " + where + ") TO STDOUT (FORMAT csv)"
+            "COPY (SELECT {id}, {stored} FROM {table} AS t WHERE " + where + ") TO STDOUT (FORMAT csv)"
         )
-        return parsed(copied(connection, query.format(**self._names()), given))
+        with held(connection, self.assignment.table):
+            return parsed(copied(connection, query.format(**self._names()), given))
 
     def _write(
         self, wanted: Range, claim: str, batch: pa.RecordBatch, done: Done, *, last: bool
@@ -153,8 +156,8 @@ class Worker:
         """Computes rows, and writes what has changed and the entry of the ledger in one
         transaction. With that the range is done, unless others have written meanwhile."""
         old, ids = batch.column("old"), batch.column("id")
-        operation, json_key = self.assignment.operation, self.assignment.table.json_key
-        rows = rewritten(self.site.hasher, operation, old, ids, json_key)
+        operation, table = self.assignment.operation, self.assignment.table
+        rows = rewritten(self.site.hasher, operation, old, ids, table.json_key, table.keycloak)
         columns = [ids, old, rows.field("hash")]
         changed = pc.is_valid(rows.field("hash"))
         staged = pa.table(columns, names=["id", "old", "new"]).filter(changed)
@@ -169,7 +172,7 @@ class Worker:
 
         def transaction(connection: Connection, *, waiting: bool) -> Written:
             written = Written(claim=claim + "+")
-            with connection.transaction():
+            with held(connection, self.assignment.table):
                 earlier = self.ledger.hold(connection, job, number, claim)
                 if staged.num_rows:
                     self._replace(connection, wanted, staged, written, last, waiting)
@@ -212,7 +215,7 @@ class Worker:
         others, given = self._others(wanted)
         counts = (
             "SELECT count(*), count(t.{id}), "
-            'count(*) FILTER (WHERE t.{hash}::text COLLATE "C" = s.old COLLATE "C") ' + others
+            'count(*) FILTER (WHERE {stored}::text COLLATE "C" = s.old COLLATE "C") ' + others
         )
         row = connection.execute(sql.SQL(counts).format(**self._names()), given).fetchone()
         found, there, untouched = (int(str(count)) for count in row or ())
@@ -224,7 +227,7 @@ class Worker:
         if last:
             written.left_over += there
         elif there:
-            select = "SELECT t.{id}, t.{hash} " + others + "AND t.{id} IS NOT NULL"
+            select = "SELECT t.{id}, {stored} " + others + "AND t.{id} IS NOT NULL"
             query = sql.SQL("COPY (" + select + ") TO STDOUT (FORMAT csv)").format(**self._names())
             written.others = parsed(copied(connection, query, given))
 
@@ -234,7 +237,7 @@ class Worker:
         where, given = within("t.", wanted)
         inner, more = within("u.", wanted)
         query = sql.SQL(
-            'SELECT count(*) FROM {table} AS t WHERE t.{hash}::text COLLATE "C" IN ('
+            'SELECT count(*) FROM {table} AS t WHERE {stored}::text COLLATE "C" IN ('
             'SELECT s.old COLLATE "C" FROM pg_temp.saltern_staged AS s WHERE NOT EXISTS ('
             "SELECT FROM {table} AS u WHERE u.{id}::{type} {equal} s.id AND "
             + inner + ")) AND " + where
@@ -249,7 +252,7 @@ class Worker:
         text = (
             "FROM pg_temp.saltern_staged AS s "
             "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} s.id AND " + where
-            + ' WHERE t.{hash}::text COLLATE "C" IS DISTINCT FROM {new}::text COLLATE "C" '
+            + ' WHERE {stored}::text COLLATE "C" IS DISTINCT FROM {new}::text COLLATE "C" '
         )
         return text, given
 
@@ -259,8 +262,8 @@ class Worker:
     def _stage(self, connection: Connection, staged: pa.Table) -> None:
         create = sql.SQL(
             "CREATE TEMPORARY TABLE saltern_staged ON COMMIT DROP AS "
-            "SELECT {id}::{type} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} "
-            "WITH NO DATA"
+            "SELECT {id}::{type} AS id, {stored}::text AS old, {stored}::text AS new "
+            "FROM {table} AS t WITH NO DATA"
         )
         connection.execute(create.format(**self._names()), [])
         text = io.BytesIO()
@@ -277,7 +280,7 @@ class Worker:
         where, given = within("t.", wanted)
         # Byte for byte, whatever the column's collation considers equal.
         same = (
-            't.{id}::{type} {equal} s.id AND t.{hash}::text COLLATE "C" = s.old COLLATE "C" AND ' + where
+            't.{id}::{type} {equal} s.id AND {stored}::text COLLATE "C" = s.old COLLATE "C" AND ' + where
         )
         only = ""
         if not waiting:
@@ -289,9 +292,9 @@ class Worker:
             connection.execute(free.format(**names), given)
             only = " AND s.id {equal} ANY (SELECT id FROM pg_temp.saltern_free)"
         update = sql.SQL(
-            "WITH written AS (UPDATE {table} AS t SET {hash} = {new} "
+            "WITH written AS (UPDATE {table} AS t SET {set} "
             "FROM pg_temp.saltern_staged AS s WHERE " + same + only + " "
-            'RETURNING t.{hash}::text COLLATE "C" = {new}::text COLLATE "C" AS right) '
+            'RETURNING {stored}::text COLLATE "C" = {new}::text COLLATE "C" AS right) '
             "SELECT count(*), count(*) FILTER (WHERE written.right IS NOT TRUE) FROM written"
         )
         row = connection.execute(update.format(**names), given).fetchone()

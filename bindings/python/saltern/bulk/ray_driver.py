@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import tempfile
 import threading
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
@@ -149,20 +150,28 @@ def run(pipe: Pipe, address: str, workers: int | None) -> None:
         driver.send({"failure": f"{error}: pip install 'saltern[ray]'"})
         return
     settings: dict[str, Any] = {}
-    if address == "local":
-        # Actors with all processors would leave none for Ray's own tasks.
-        settings = {"num_cpus": max(4, 2 * (os.cpu_count() or 1)), "include_dashboard": False}
-    try:
-        ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **settings)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        driver.send({"failure": f"--address {address}: {' '.join(str(error).split())}"})
-        return
-    driver.serve()
-    # The job may be dead, and nobody would end what Ray does not end.
-    last = threading.Timer(FAREWELL, os._exit, [1])
-    last.daemon = True
-    last.start()
-    ray.shutdown()
+    with ExitStack() as stack:
+        if address == "local":
+            # Ray makes folders in which all users of the machine may replace its sockets: they are
+            # below one that is ours alone. Sockets need short names.
+            folder = tempfile.TemporaryDirectory("", "saltern-", "/tmp", ignore_cleanup_errors=True)
+            settings = {
+                # Actors with all processors would leave none for Ray's own tasks.
+                "num_cpus": max(4, 2 * (os.cpu_count() or 1)),
+                "include_dashboard": False,
+                "_temp_dir": os.path.join(stack.enter_context(folder), "ray"),
+            }
+        try:
+            ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **settings)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            driver.send({"failure": f"--address {address}: {' '.join(str(error).split())}"})
+            return
+        driver.serve()
+        # The job may be dead, and nobody would end what Ray does not end.
+        last = threading.Timer(FAREWELL, os._exit, [1])
+        last.daemon = True
+        last.start()
+        ray.shutdown()
 
 
 def nodes() -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from saltern.bulk.ranges import parsed
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import head, show, status
 from saltern.bulk.site import Site
-from saltern.bulk.table import Table
+from saltern.bulk.table import Table, held
 
 
 def run(options: Options, site: Site, connection: Connection, table: Table) -> int:
@@ -29,12 +29,16 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
     began = time.monotonic()
     passwords = {} if options.passwords is None else known(options.passwords)
     query = sql.SQL(
-        "COPY (SELECT {id}, {hash} FROM {table} ORDER BY random() LIMIT %s) "
+        "COPY (SELECT {id}, {stored} FROM {table} AS t ORDER BY random() LIMIT %s) "
         "TO STDOUT (FORMAT csv)"
     ).format(**table.names())
-    batch = parsed(copied(connection, query, [options.sample]))
+    with held(connection, table):
+        batch = parsed(copied(connection, query, [options.sample]))
     old, ids = batch.column("old"), batch.column("id")
-    rows = pa.array(site.hasher.check_many(old, accounts=ids, json_key=table.json_key))
+    checked = site.hasher.check_many(
+        old, accounts=ids, json_key=table.json_key, keycloak=table.keycloak
+    )
+    rows = pa.array(checked)
     kinds = outcomes(rows)
     verified = _verified(site, connection, table, passwords)
     left = verified["mismatch"] + verified["missing"] + verified["without_string"]
@@ -96,16 +100,17 @@ def _verified(
         return found
     # Ids as people write them, which may differ from the database's form.
     query = sql.SQL(
-        "SELECT given.id, t.{id}::text, t.{hash}::text FROM unnest(%s::text[]) AS given (id) "
+        "SELECT given.id, t.{id}::text, {stored}::text FROM unnest(%s::text[]) AS given (id) "
         "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} given.id::{type}"
     )
-    rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
+    with held(connection, table):
+        rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
     stored: dict[str, str] = {}
     accounts: list[str] = []
     for id, account, hash in rows:
-        if hash is not None and table.json_key is not None:
+        if hash is not None and (table.keycloak or table.json_key is not None):
             try:
-                hash = string_in_json(str(hash), table.json_key)
+                hash = string_in_json(str(hash), table.json_key, keycloak=table.keycloak)
             except SalternError:
                 found["error"].append(str(id))
                 continue

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from psycopg import sql
 
 from saltern.bulk.database import Connection, escaped, quoted
 from saltern.bulk.refusal import Refused
+from saltern.bulk.trust import refuse_others
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class Table:
     schema: str
     name: str
     id: str
-    hash: str
+    columns: tuple[str, ...]
+    """Those of the strings: one, or `KEYCLOAK`."""
     id_type: str
     """The type in which ids are compared, as SQL writes it."""
     json_key: str | None = None
@@ -44,24 +48,68 @@ class Table:
     @property
     def place(self) -> str:
         """Where the strings are in the table, for the ledger."""
-        return self.hash if self.json_key is None else f"{self.hash} {self.json_key}"
+        return " ".join([*self.columns, *([] if self.json_key is None else [self.json_key])])
+
+    @property
+    def keycloak(self) -> bool:
+        """Whether strings are in the columns of Keycloak."""
+        return self.columns == KEYCLOAK
+
+    @property
+    def replaced(self) -> str:
+        """What is said where it is another one by now."""
+        return (
+            f"{self.label} was replaced, emptied, rewritten or hidden from this role while it was "
+            "worked on"
+        )
 
     def names(self) -> dict[str, sql.Composable]:
-        """The identifiers, and the type and operators of ids, for statements with parameters."""
+        """The identifiers, and the type and operators of ids, for statements with parameters. What
+        is stored and what is new are values of `t`, the table, and of `s`, the staged rows."""
         less, equal, least = self.operators
         return {
             "table": quoted(self.schema, self.name),
             "id": quoted(self.id),
-            "hash": quoted(self.hash),
-            # Only these have no cast from text on assignment.
-            "new": sql.SQL("s.new::json" if self.hash_type == "json" else "s.new::jsonb")
-            if self.hash_type in ("json", "jsonb") else sql.SQL("s.new"),
+            **(KEYCLOAKS if self.keycloak else self._strings()),
             # From the catalogue, quoted by the server.
             "type": escaped(self.id_type),
             "less": escaped(less),
             "equal": escaped(equal),
             "least": escaped(least),
         }
+
+    def _strings(self) -> dict[str, sql.Composable]:
+        column = quoted(*self.columns)
+        # Only these have no cast from text on assignment.
+        cast = escaped("::" + self.hash_type if self.hash_type in ("json", "jsonb") else "")
+        new = sql.SQL("s.new") + cast
+        return {
+            "stored": sql.SQL("t.") + column, "new": new, "set": sql.SQL(" = ").join([column, new]),
+        }
+
+
+KEYCLOAK = ("secret_data", "credential_data")
+"""The columns of Keycloak's table that have a string between them, as documents."""
+
+KIND = "type"
+"""Its column that says what a credential is."""
+
+KEYCLOAKS: dict[str, sql.Composable] = {
+    "stored": sql.SQL(
+        "json_build_object('type', t.type, 'secret_data', t.secret_data, "
+        "'credential_data', t.credential_data)"
+    ),
+    "new": sql.SQL(
+        "json_build_object('type', s.new::json ->> 'type', "
+        "'secret_data', s.new::json ->> 'secret_data', "
+        "'credential_data', s.new::json ->> 'credential_data')"
+    ),
+    "set": sql.SQL(
+        "secret_data = s.new::json ->> 'secret_data', "
+        "credential_data = s.new::json ->> 'credential_data'"
+    ),
+}
+"""What `Table.names` has for it: a row is one document, which is taken apart again."""
 
 
 RELATION = """
@@ -78,19 +126,23 @@ WHERE a.attrelid = %s AND a.attname = %s AND a.attnum > 0 AND NOT a.attisdropped
 """
 
 UNIQUE = """
-SELECT CASE WHEN t.typtype <> 'p' THEN format_type(t.oid, -1) END,
+SELECT CASE WHEN t.typtype = 'b' THEN format_type(t.oid, -1) END,
        array_agg(n.nspname::text ORDER BY m.amopstrategy),
        array_agg(o.oprname::text ORDER BY m.amopstrategy)
 FROM pg_index i JOIN pg_opclass c ON c.oid = i.indclass[0] JOIN pg_type t ON t.oid = c.opcintype
 JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amopstrategy IN (1, 3, 4)
   AND m.amoplefttype = t.oid AND m.amoprighttype = t.oid
 JOIN pg_operator o ON o.oid = m.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+LEFT JOIN pg_collation l ON l.oid = a.attcollation
 WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
   AND i.indexprs IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = %s
+  AND (l.collisdeterministic IS NOT FALSE OR i.indcollation[0] = a.attcollation)
 GROUP BY i.indexrelid, c.opcdefault, t.oid, t.typtype
 ORDER BY c.opcdefault DESC, i.indexrelid LIMIT 1
 """
-"""The type of an index, unless that stands for several, and the operators of its order."""
+"""The type of an index, if it is one of the server or of an extension, and the operators of its
+order. Where the column's collation takes different ids for equal, the index has to do so, too."""
 
 MARK = """
 SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
@@ -111,12 +163,12 @@ WHERE (t.tgrelid = %(oid)s OR t.tgrelid IN (SELECT relid FROM pg_partition_tree(
 """Their names, and their functions if these have the search path of their caller."""
 
 REFERRING = """
-SELECT r.conrelid::regclass::text
+SELECT r.conrelid::regclass::text, a.attname::text
 FROM pg_constraint r JOIN pg_attribute a ON a.attrelid = r.confrelid AND a.attnum = ANY(r.confkey)
 WHERE (r.confrelid = %(oid)s OR r.confrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
-  AND r.contype = 'f' AND a.attname = %(hash)s ORDER BY 1 LIMIT 1
+  AND r.contype = 'f' AND a.attname = ANY(%(columns)s) ORDER BY 1 LIMIT 1
 """
-"""A table with a foreign key to the column of strings."""
+"""A table with a foreign key to a column of strings, and that column."""
 
 PLACE = """
 SELECT current_database()::text, current_user::text,
@@ -132,32 +184,42 @@ def inspect(
     connection: Connection,
     table: str,
     id: str,
-    hash: str,
+    hash: str | None,
     *,
     json_key: str | None = None,
     writes: bool,
     triggers_fire: bool = False,
 ) -> Table:
-    """Inspects a table, and refuses it if the job would fail or do harm."""
+    """Inspects a table, and refuses it if the job would fail or do harm. Without `hash` it is that
+    of Keycloak."""
     oid, schema, name, subclasses = _relation(connection, table)
-    if id == hash:
+    label = f"{schema}.{name}"
+    columns = KEYCLOAK if hash is None else (hash,)
+    if id in columns:
         raise Refused(f"--id and --hash are the same column, {id}")
-    id_type, operators = _id_column(connection, oid, f"{schema}.{name}", id)
+    id_type, operators = _id_column(connection, oid, label, id)
     if subclasses:
         raise Refused(
-            f"{schema}.{name} has tables that inherit from it, in which ids may occur again: name "
+            f"{label} has tables that inherit from it, in which ids may occur again: name "
             "each of them"
         )
-    hash_type, width = _hash_column(connection, oid, f"{schema}.{name}", hash, json_key, writes)
-    needs = [("SELECT", id), ("SELECT", hash)] + ([("UPDATE", hash)] if writes else [])
+    if hash is None:
+        _keycloak_columns(connection, oid, label)
+        hash_type, width = "text", None
+    else:
+        hash_type, width = _hash_column(connection, oid, label, hash, json_key, writes)
+    read = [id, *columns, *([KIND] if hash is None else [])]
+    needs = [("SELECT", column) for column in read]
+    needs += [("UPDATE", column) for column in columns if writes]
     for right, column in needs:
         query = "SELECT has_column_privilege(%s::oid, %s, %s)"
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
-            raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
-    notes = _writable(connection, oid, hash, triggers_fire) if writes else ()
+            raise Refused(f"the role lacks {right} ({column}) on {label}: grant it")
+    notes = _writable(connection, oid, columns, triggers_fire) if writes else ()
+    refuse_others(connection, oid, columns, searched="." not in table, writes=writes)
     files = mark(connection, oid)
     return Table(
-        oid, schema, name, id, hash, id_type, json_key, hash_type, width, files, notes, operators
+        oid, schema, name, id, columns, id_type, json_key, hash_type, width, files, notes, operators
     )
 
 
@@ -173,6 +235,22 @@ def place(connection: Connection, table: Table) -> dict[str, str]:
     name = table.names()["table"].as_string(connection)
     row = connection.execute(PLACE, {"table": name}).fetchone()
     return dict(zip(names, map(str, row or ()), strict=True))
+
+
+@contextmanager
+def held(connection: Connection, table: Table) -> Iterator[None]:
+    """A transaction in which the name means this table until its end. PREPARE takes the lock that
+    every statement takes; unlike others it neither plans nor runs anything, if the table is
+    another one."""
+    names = sql.Identifier(table.id), sql.Identifier(table.schema, table.name)
+    lock = sql.SQL("PREPARE saltern_held AS SELECT {} FROM {}; DEALLOCATE saltern_held")
+    with connection.transaction():
+        connection.execute(lock.format(*names))
+        name = names[1].as_string(connection)
+        row = connection.execute("SELECT to_regclass(%s)::oid::bigint", [name]).fetchone()
+        if row != (table.oid,):
+            raise Refused(table.replaced)
+        yield
 
 
 def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
@@ -230,11 +308,16 @@ def _id_column(
             "has a unique index of its own"
         )
     kind, schemas, names = index
+    if kind is None:
+        raise Refused(
+            f"{label}.{id} is of type {declared}, and so in the hands of whoever owns that type: "
+            "--id needs one of the server or of an extension, no enum, array, range or composite"
+        )
     less, equal, least = (
         f"OPERATOR({sql.Identifier(schema).as_string(connection)}.{name})"
         for schema, name in zip(schemas, names, strict=True)  # type: ignore[call-overload]
     )
-    return str(kind or declared), (less, equal, least)
+    return str(kind), (less, equal, least)
 
 
 def _hash_column(
@@ -255,7 +338,17 @@ def _hash_column(
     return str(name), modifier - 4 if name == "varchar" and modifier >= 4 else None
 
 
-def _writable(connection: Connection, oid: int, hash: str, fire: bool) -> tuple[str, ...]:
+def _keycloak_columns(connection: Connection, oid: int, label: str) -> None:
+    _column(connection, oid, label, KIND)
+    for column in KEYCLOAK:
+        declared = _column(connection, oid, label, column)[0]
+        if declared != "text":
+            raise Refused(f"{label}.{column} is of type {declared}: Keycloak's is text")
+
+
+def _writable(
+    connection: Connection, oid: int, columns: tuple[str, ...], fire: bool
+) -> tuple[str, ...]:
     read_only = connection.execute("SHOW transaction_read_only").fetchone()
     if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
         raise Refused("this server is a standby: connect to the primary")
@@ -264,10 +357,11 @@ def _writable(connection: Connection, oid: int, hash: str, fire: bool) -> tuple[
     query = "SELECT has_database_privilege(current_database(), 'TEMP')"
     if connection.execute(query).fetchone() != (True,):
         raise Refused("the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …")
-    referring = connection.execute(REFERRING, {"oid": oid, "hash": hash}).fetchone()
+    given = {"oid": oid, "columns": list(columns)}
+    referring = connection.execute(REFERRING, given).fetchone()
     if referring is not None:
         raise Refused(
-            f"a foreign key of {referring[0]} refers to {hash}: an UPDATE would fail, or change "
+            f"a foreign key of {referring[0]} refers to {referring[1]}: an UPDATE would fail, or change "
             "that table, too, and fire its triggers with the rights of this job. Drop it for the "
             "job"
         )
@@ -294,22 +388,22 @@ def _writable(connection: Connection, oid: int, hash: str, fire: bool) -> tuple[
 LONGEST = {
     # Without its key, and with the new one; with braces added, if there are none.
     "rekey": """
-SELECT max(CASE WHEN {hash} LIKE '%%key=%%'
-                THEN length(regexp_replace({hash}, 'key=[^,}}]*', '')) + length('key=')
-                ELSE length({hash}) + length('{{key=}}') END + %(key)s)
-FROM {table}
+SELECT max(CASE WHEN {stored} LIKE '%%key=%%'
+                THEN length(regexp_replace({stored}, 'key=[^,}}]*', '')) + length('key=')
+                ELSE length({stored}) + length('{{key=}}') END + %(key)s)
+FROM {table} AS t
 """,
     # Without its seal, and with the new one.
     "seal": """
-SELECT max(length(regexp_replace({hash}, '^[!*]*[{{]seal=[^}}]*[}}]', ''))
+SELECT max(length(regexp_replace({stored}, '^[!*]*[{{]seal=[^}}]*[}}]', ''))
            + length('{{seal=,}}') + 32 + %(key)s)
-FROM {table}
+FROM {table} AS t
 """,
     # Strings with a hash of ours are not wrapped.
     "wrap": """
-SELECT max(length({hash}) + length('{{over=}}') + %(hash)s)
-FROM {table}
-WHERE {hash} !~ '^[!*]*([{{][Cc][Rr][Yy][Pp][Tt][}}][!*]*)?([$](y|7|scrypt|saltern-yescrypt)[$]|[$]7X|[{{](over|key|rom)=)'
+SELECT max(length({stored}) + length('{{over=}}') + %(hash)s)
+FROM {table} AS t
+WHERE {stored} !~ '^[!*]*([{{][Cc][Rr][Yy][Pp][Tt][}}][!*]*)?([$](y|7|scrypt|saltern-yescrypt)[$]|[$]7X|[{{](over|key|rom)=)'
 """,
 }
 """How long the longest of the new strings may be, from what stands there now."""
@@ -324,10 +418,11 @@ def refuse_narrow(
     text = LONGEST[operation]
     query = sql.SQL(text).format(**table.names())  # type: ignore[arg-type, unused-ignore]
     lengths = {"key": len(key or ""), "hash": len(example)}
-    row = connection.execute(query, lengths).fetchone()
+    with held(connection, table):
+        row = connection.execute(query, lengths).fetchone()
     longest = row[0] if row else None
     if isinstance(longest, int) and longest > table.width:
         raise Refused(
-            f"{table.label}.{table.hash} is varchar({table.width}), and new strings may have "
-            f"{longest} characters: ALTER TABLE … ALTER COLUMN {table.hash} TYPE text"
+            f"{table.label}.{table.place} is varchar({table.width}), and new strings may have "
+            f"{longest} characters: ALTER TABLE … ALTER COLUMN {table.place} TYPE text"
         )

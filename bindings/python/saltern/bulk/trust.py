@@ -1,8 +1,9 @@
-"""Whether a ledger is one that nobody makes the job run code with.
+"""Whether a table and a ledger are ones that nobody makes the job run code with.
 
 What a table has beside its rows (triggers, rules, defaults, constraints) is run by whoever writes
-to it, with that role's rights. So a ledger is used only if it belongs to roles that have no need of
-this, and is what we would have made.
+to it, with that role's rights, and some of it by whoever reads. So a table is used only if nobody
+but trusted roles can add to it; and a ledger if it belongs to such roles, and is what we would have
+made.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ from psycopg import sql
 from saltern.bulk.database import Connection
 from saltern.bulk.refusal import Refused
 
-STRANGERS = """
-WITH trusted AS (
+TRUSTED = """
+WITH sure AS (
   SELECT oid FROM pg_roles WHERE rolsuper OR rolname IN (current_user, 'pg_database_owner')
   UNION SELECT datdba FROM pg_database WHERE datname = current_database()
-  UNION SELECT relowner FROM pg_class WHERE oid = %(relation)s::oid
-), tables AS (
+), trusted AS (
+  TABLE sure UNION SELECT relowner FROM pg_class WHERE oid = %(relation)s::oid
+)
+"""
+"""Who is trusted: this role; superusers, who can do anything; the owner of the database; and that
+of the table, whose functions its constraints and indexes run in any case."""
+
+OF_LEDGER = TRUSTED + """
+, tables AS (
   SELECT oid, relname, relowner, relacl FROM pg_class
   WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
 )
@@ -36,35 +44,74 @@ FROM (
   UNION ALL SELECT relname, attacl FROM tables JOIN pg_attribute ON attrelid = oid
 ) AS granted, aclexplode(relacl)
 WHERE privilege_type IN ('TRIGGER', 'REFERENCES') AND grantee NOT IN (TABLE trusted)
+ORDER BY 1, 3, 4 LIMIT 1
+"""
+
+OF_TABLE = TRUSTED + """
+, family AS (
+  SELECT oid, relowner, relacl, relnamespace, false AS above FROM pg_class
+  WHERE oid = %(relation)s::oid OR oid IN (SELECT relid FROM pg_partition_tree(%(relation)s::oid))
+  UNION ALL
+  SELECT oid, relowner, relacl, relnamespace, true FROM pg_class
+  WHERE oid <> %(relation)s::oid
+    AND oid IN (SELECT relid FROM pg_partition_ancestors(%(relation)s::oid))
+), parts (class, part) AS (
+  SELECT 'pg_class'::regclass::oid, oid FROM family
+  UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index JOIN family ON oid = indrelid
+  UNION ALL SELECT 'pg_constraint'::regclass, c.oid
+  FROM pg_constraint AS c JOIN family AS f ON f.oid = conrelid
+  UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid
+  FROM pg_statistic_ext AS s JOIN family AS f ON f.oid = stxrelid
+  UNION ALL SELECT 'pg_attrdef'::regclass, d.oid
+  FROM pg_attrdef AS d JOIN family AS f ON f.oid = adrelid
+  JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum AND attgenerated <> ''
+  UNION ALL SELECT 'pg_trigger'::regclass, t.oid
+  FROM pg_trigger AS t JOIN family AS f ON f.oid = tgrelid
+  WHERE %(writes)s AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0
+)
+SELECT 1, 'found', n.nspname::text, CASE WHEN role = 0 THEN 'PUBLIC' ELSE role::regrole::text END
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace,
+     LATERAL (SELECT nspowner UNION
+              SELECT grantee FROM aclexplode(nspacl) WHERE privilege_type = 'CREATE') AS may (role)
+WHERE %(searched)s AND c.oid = %(relation)s::oid AND relowner NOT IN (TABLE sure)
+  AND role NOT IN (TABLE sure) AND (role <> relowner OR nspowner NOT IN (TABLE sure))
 UNION ALL
-SELECT 4, 'own trigger', c.oid::regclass::text,
-       CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-FROM pg_class AS c, aclexplode(relacl)
-WHERE (c.oid = %(relation)s::oid
-       OR c.oid IN (SELECT relid FROM pg_partition_tree(%(relation)s::oid)))
-  AND privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
+SELECT 2, CASE WHEN above THEN 'whole' ELSE 'partition' END, oid::regclass::text,
+       relowner::regrole::text
+FROM family WHERE relowner NOT IN (TABLE trusted)
 UNION ALL
-SELECT 5, 'partition', c.oid::regclass::text, relowner::regrole::text
-FROM pg_class AS c JOIN pg_partition_tree(%(relation)s::oid) ON relid = c.oid
-WHERE relowner NOT IN (TABLE trusted)
-UNION ALL
-SELECT 6, 'own schema', nspname::text, nspowner::regrole::text
+SELECT 3, 'own schema', nspname::text, nspowner::regrole::text
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE c.oid = %(relation)s::oid AND nspowner NOT IN (TABLE trusted)
 UNION ALL
-SELECT 7, 'own reference', c.oid::regclass::text,
+SELECT 4, CASE WHEN p.oid IS NULL THEN 'domain' ELSE 'function' END,
+       coalesce(p.oid::regprocedure::text, y.oid::regtype::text), owner::regrole::text
+FROM parts JOIN pg_depend ON classid = class AND objid = part AND objsubid = 0
+LEFT JOIN pg_operator AS o ON refclassid = 'pg_operator'::regclass AND o.oid = refobjid
+LEFT JOIN pg_proc AS p
+  ON p.oid = oprcode OR refclassid = 'pg_proc'::regclass AND p.oid = refobjid
+LEFT JOIN pg_type AS y
+  ON refclassid = 'pg_type'::regclass AND y.oid = refobjid AND typtype = 'd',
+     LATERAL (SELECT coalesce(proowner, typowner)) AS whose (owner)
+WHERE owner NOT IN (TABLE trusted)
+UNION ALL
+SELECT 5, 'own trigger', oid::regclass::text,
        CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid AND attname = %(column)s,
+FROM family, aclexplode(relacl)
+WHERE %(writes)s AND NOT above AND privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
+UNION ALL
+SELECT 6, 'own reference', f.oid::regclass::text,
+       CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+FROM family AS f JOIN pg_attribute ON attrelid = f.oid AND attname = ANY(%(columns)s),
      LATERAL (SELECT * FROM aclexplode(relacl) UNION ALL SELECT * FROM aclexplode(attacl)) AS granted
-WHERE (c.oid = %(relation)s::oid
-       OR c.oid IN (SELECT relid FROM pg_partition_tree(%(relation)s::oid)))
-  AND privilege_type = 'REFERENCES' AND grantee NOT IN (TABLE trusted)
+WHERE %(writes)s AND privilege_type = 'REFERENCES' AND grantee NOT IN (TABLE trusted)
   AND EXISTS (SELECT FROM pg_index
-              WHERE indrelid = c.oid AND indisunique AND attnum = ANY(indkey))
+              WHERE indrelid = f.oid AND indisunique AND attnum = ANY(indkey))
 ORDER BY 1, 3, 4 LIMIT 1
 """
-"""Who is trusted: this role; superusers, who can do anything; the owner of the database; and that
-of the table, whose functions its constraints and indexes run in any case."""
+"""Whose code a job would run, or might. Reading is enough for functions of indexes, constraints and
+statistics, whose constants the planner computes; and whoever owns a partitioned table may add
+indexes to partitions of others."""
 
 SHAPE = """
 WITH tables AS (
@@ -109,19 +156,23 @@ FROM tables JOIN (SELECT inhrelid, inhparent FROM pg_inherits
 alone, which people may add, do neither."""
 
 
-def refuse_strangers(
-    connection: Connection, schema: str, tables: Sequence[str], relation: int, column: str
+def refuse_others(
+    connection: Connection, relation: int, columns: Sequence[str], *, searched: bool, writes: bool
 ) -> None:
-    """Refuses a ledger that an untrusted role can change, and a table where one can have code run
-    by the job. `relation` is the job's own table, and `column` that of its strings."""
+    """Refuses a table where an untrusted role can have code run by the job. `columns` are those of
+    its strings; `searched` says that its name was given without a schema."""
     parameters = {
-        "schema": _oid(connection, schema), "tables": list(tables),
-        "relation": relation, "column": column,
+        "relation": relation, "columns": list(columns), "searched": searched, "writes": writes,
     }
-    found = connection.execute(STRANGERS, parameters).fetchone()
+    found = connection.execute(OF_TABLE, parameters).fetchone()
     if found is None:
         return
     _, kind, name, role = found
+    if kind == "found":
+        raise Refused(
+            f"--table leads to the schema {name}, where {role} may have put a table of this name: "
+            f"if it is the one, say --table {name}.…"
+        )
     if kind == "own trigger":
         raise Refused(
             f"{role} may add triggers to {name} while this job runs, which would run with its "
@@ -133,18 +184,43 @@ def refuse_strangers(
             "while this job runs, which would run with its rights and see every string there: "
             f"ALTER TABLE {name} OWNER TO the owner of the whole table"
         )
+    if kind == "whole":
+        raise Refused(
+            f"the whole table {name} belongs to {role}, who may add indexes of expressions to this "
+            "partition, which would run with the rights of this job: "
+            f"ALTER TABLE {name} OWNER TO the owner of the partition"
+        )
     if kind == "own schema":
         raise Refused(
             f"the schema {name} of the table belongs to {role}, who may put another table with "
             "triggers in its place while this job runs, which would run with its rights: "
             f"ALTER SCHEMA {name} OWNER TO the owner of the table"
         )
-    if kind == "own reference":
+    if kind in ("function", "domain"):
         raise Refused(
-            f"{role} may have foreign keys refer to {name} ({column}), whose triggers would run "
-            f"with the rights of this job and see every string: REVOKE REFERENCES ON {name} FROM "
-            f"{role}, and REVOKE REFERENCES ({column}) if it was granted on the column"
+            f"an index, a constraint or a trigger of the table calls {name}, which belongs to "
+            f"{role}, who may have it do anything with the rights of this job: "
+            f"ALTER {str(kind).upper()} {name} OWNER TO the owner of the table"
         )
+    listed = ", ".join(columns)
+    raise Refused(
+        f"{role} may have foreign keys refer to {name} ({listed}), whose triggers would run "
+        f"with the rights of this job and see every string: REVOKE REFERENCES ON {name} FROM "
+        f"{role}, and REVOKE REFERENCES ({listed}) if it was granted on the column"
+    )
+
+
+def refuse_strangers(
+    connection: Connection, schema: str, tables: Sequence[str], relation: int
+) -> None:
+    """Refuses a ledger that an untrusted role can change. `relation` is the job's own table."""
+    parameters = {
+        "schema": _oid(connection, schema), "tables": list(tables), "relation": relation,
+    }
+    found = connection.execute(OF_LEDGER, parameters).fetchone()
+    if found is None:
+        return
+    _, kind, name, role = found
     if kind in ("TRIGGER", "REFERENCES"):
         what = "triggers" if kind == "TRIGGER" else "foreign keys with triggers"
         raise Refused(

@@ -265,7 +265,7 @@ def run(line: list[str]) -> Ran:
 def command(operation: str, policy: Path, dsn: str, *more: object) -> list[str]:
     arguments = [operation, "--policy", policy, "--dsn", dsn, "--json", *more]
     for name, usual in (("--table", "users"), ("--id", "id"), ("--hash", "password_hash")):
-        if name not in arguments:
+        if name not in arguments and not (name == "--hash" and "--keycloak" in arguments):
             arguments += [name, usual]
     return [sys.executable, "-m", "saltern.bulk", *map(str, arguments)]
 

@@ -15,6 +15,7 @@ from conftest import BCRYPT, Begun, Bulk, Mallory, Policies, Server, command, co
 from saltern.bulk.__main__ import main
 from saltern.bulk.database import Session, Source
 from saltern.bulk.ledger import DEFINITION
+from saltern.bulk.refusal import Refused
 from saltern.bulk.report import say, show
 
 LEDGER = DEFINITION.format(schema="saltern_bulk")
@@ -215,10 +216,32 @@ def test_ledgers_that_others_can_change(
     refused(server, policies, bulk, mallory, expected)
 
 
-def test_a_partition_that_belongs_to_another(
-    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory
+OPERATIONS = pytest.mark.parametrize("operation", ["rekey", "census", "verify-sample"])
+"""One that writes, and those that only read."""
+
+EVIL = (
+    "CREATE FUNCTION public.spying() RETURNS void LANGUAGE plpgsql AS $_$ BEGIN "
+    "IF current_user = 'worker' THEN INSERT INTO public.seen VALUES ('x'); END IF; END $_$;"
+    "CREATE FUNCTION public.evil(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS "
+    "$_$ BEGIN PERFORM public.spying(); RETURN $1; END $_$;"
+)
+"""In an index, the planner calls it when the table is read."""
+
+
+def turned_down(
+    mallory: Mallory, bulk: Bulk, policies: Policies, operation: str, table: str, expected: str
 ) -> None:
-    """Its owner may add triggers to it at any time, and needs no right on the whole table."""
+    ran = bulk(operation, policies.file("b"), "--table", table)
+    assert not mallory.seen(), "another's code has run"
+    assert ran.status == 2 and expected in ran.said, ran.said
+
+
+@OPERATIONS
+def test_a_partition_that_belongs_to_another(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, operation: str
+) -> None:
+    """Its owner may add triggers and indexes to it at any time, and needs no right on the whole
+    table."""
     fill(server, "users", [])
     server.admin(
         "CREATE TABLE parts (id bigint PRIMARY KEY, password_hash text) PARTITION BY RANGE (id);"
@@ -226,11 +249,165 @@ def test_a_partition_that_belongs_to_another(
         "GRANT SELECT, UPDATE ON parts TO worker"
     )
     try:
-        ran = bulk("rekey", policies.file("b"), "--table", "parts")
-        assert ran.status == 2, ran.said
-        assert "the partition public.part belongs to mallory" in ran.said
+        mallory.plant(EVIL + "CREATE INDEX ON part ((id + public.evil(1)))")
+        expected = "the partition public.part belongs to mallory"
+        turned_down(mallory, bulk, policies, operation, "parts", expected)
     finally:
         server.admin("DROP TABLE parts")
+
+
+@OPERATIONS
+def test_a_partition_of_a_table_that_belongs_to_another(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, operation: str
+) -> None:
+    """The owner of the whole table may add indexes to a partition, whoever owns that."""
+    fill(server, "users", [])
+    server.admin(
+        "CREATE TABLE parts (id bigint PRIMARY KEY, password_hash text) PARTITION BY RANGE (id);"
+        "CREATE TABLE part PARTITION OF parts DEFAULT; ALTER TABLE parts OWNER TO mallory;"
+        "GRANT SELECT, UPDATE ON part TO worker"
+    )
+    try:
+        mallory.plant(EVIL + "CREATE INDEX ON parts ((id + public.evil(1)))")
+        expected = "the whole table public.parts belongs to mallory"
+        turned_down(mallory, bulk, policies, operation, "part", expected)
+        server.admin("ALTER TABLE parts OWNER TO owner; DROP INDEX parts_expr_idx")
+        assert bulk(operation, policies.file("b"), "--table", "part").status == 0
+    finally:
+        server.admin("DROP TABLE parts")
+
+
+@OPERATIONS
+def test_a_table_that_another_has_put_first(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, operation: str
+) -> None:
+    """The search path of a role begins with a schema of its own name, whoever makes that."""
+    fill(server, "users", [policies.hasher("a").hash("x")])
+    mallory.plant(
+        EVIL + "CREATE SCHEMA worker; GRANT USAGE ON SCHEMA worker TO worker;"
+        "CREATE TABLE worker.users (id int PRIMARY KEY, password_hash text);"
+        "CREATE INDEX ON worker.users ((id + public.evil(1)));"
+        "GRANT SELECT, UPDATE ON worker.users TO worker"
+    )
+    expected = "--table leads to the schema worker, where mallory may have put a table of this name"
+    turned_down(mallory, bulk, policies, operation, "users", expected)
+    assert bulk(operation, policies.file("b"), "--table", "public.users").status == 0
+    mallory.plant("DROP SCHEMA worker CASCADE")
+    # Where everybody may make tables, it matters whose it is.
+    assert bulk(operation, policies.file("b")).status == 0
+    server.admin("CREATE ROLE other; ALTER TABLE users OWNER TO other")
+    try:
+        turned_down(mallory, bulk, policies, operation, "users", "the schema public, where PUBLIC")
+        assert bulk(operation, policies.file("b"), "--table", "public.users").status == 0
+        server.admin("REVOKE CREATE ON SCHEMA public FROM public")
+        assert bulk(operation, policies.file("b")).status == 0
+    finally:
+        server.admin("ALTER TABLE users OWNER TO owner; DROP ROLE other")
+
+
+@pytest.mark.parametrize("when", ["before reading", "before writing"])
+def test_a_table_that_another_puts_in_its_place(
+    server: Server, policies: Policies, mallory: Mallory, meanwhile: Any, when: str
+) -> None:
+    """Whose owner drops or renames a table leaves its name to all who may create tables there."""
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    mallory.plant(
+        EVIL + "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $_$ BEGIN "
+        "PERFORM public.spying(); RETURN NULL; END $_$"
+    )
+
+    def planted() -> None:
+        server.admin("ALTER TABLE users RENAME TO kept")
+        mallory.plant(
+            "CREATE TABLE public.users (id bigint PRIMARY KEY, password_hash text);"
+            "CREATE INDEX ON public.users ((id + public.evil(1)));"
+            "CREATE TRIGGER spy AFTER UPDATE ON public.users EXECUTE FUNCTION public.spy();"
+            "GRANT SELECT, UPDATE ON public.users TO worker"
+        )
+
+    begun = Begun(server, policies.file("b"))
+    if when == "before reading":
+        planted()
+    else:
+        meanwhile(planted)
+    try:
+        with pytest.raises(Refused, match="public.users was replaced"):
+            begun.worker().do(begun.pending()[0])
+        assert not mallory.seen(), "another's code has run"
+        assert begun.totals()["changed"] == 0
+    finally:
+        server.admin("DROP TABLE kept")
+
+
+# What calls a function of another role, and whether reading the table is enough for that.
+CALLS = {
+    "an index": ("CREATE INDEX ON users ((id + public.evil(1)))", True),
+    "a condition": ("CREATE INDEX ON users (name) WHERE id > public.evil(1)", True),
+    "a constraint": ("ALTER TABLE users ADD CHECK (id + public.evil(1) > 0)", True),
+    "an operator": ("ALTER TABLE users ADD CHECK (id OPERATOR(public.<<<) 1)", True),
+    "a statistic": ("CREATE STATISTICS public.spied ON (id + public.evil(1)) FROM users", True),
+    "a generated column": (
+        "ALTER TABLE users ADD more bigint GENERATED ALWAYS AS (id + public.evil(1)) STORED", True,
+    ),
+    "a domain": ("ALTER TABLE users ADD CHECK (id::public.number IS NOT NULL)", True),
+    "a trigger": (
+        "CREATE TRIGGER spy AFTER UPDATE ON users FOR EACH ROW EXECUTE FUNCTION public.spy()", False,
+    ),
+}
+
+
+@OPERATIONS
+@pytest.mark.parametrize("case", CALLS)
+def test_functions_that_belong_to_another(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, case: str, operation: str
+) -> None:
+    """The table's owner has chosen the function, but who owns it may give it another body."""
+    fill(server, "users", [policies.hasher("a").hash("x")] * 10)
+    mallory.plant(
+        EVIL + "CREATE FUNCTION public.less(bigint, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS "
+        "'SELECT public.evil($2) IS NOT NULL';"
+        "CREATE DOMAIN public.number AS bigint CHECK (public.evil(VALUE::int) IS NOT NULL);"
+        "CREATE OPERATOR public.<<< (LEFTARG = bigint, RIGHTARG = int, FUNCTION = public.less);"
+        "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql SET search_path = public "
+        "AS $_$ BEGIN PERFORM spying(); RETURN NULL; END $_$"
+    )
+    statement, on_reading = CALLS[case]
+    server.admin(statement)
+    more = ["--triggers-fire"] if operation == "rekey" else []
+    ran = bulk(operation, policies.file("b"), *more)
+    assert not mallory.seen(), "another's code has run"
+    if not on_reading and operation != "rekey":
+        assert ran.status == 0, ran.said
+        return
+    assert ran.status == 2 and "which belongs to mallory, who may have it do anything" in ran.said
+    functions = ("evil(int)", "less(bigint, int)", "spy()")
+    callees = [*(f"FUNCTION public.{name}" for name in functions), "DOMAIN public.number"]
+
+    def owned(role: str) -> None:
+        server.admin(";".join(f"ALTER {name} OWNER TO {role}" for name in callees))
+
+    owned("owner")
+    try:
+        assert "belongs to mallory" not in bulk(operation, policies.file("b"), *more).said
+    finally:
+        owned("mallory")
+
+
+@OPERATIONS
+def test_ids_of_a_type_of_another(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, operation: str
+) -> None:
+    """Who owns a type may say how it becomes text. Only superusers make types that are no enums,
+    ranges or composites."""
+    fill(server, "users", [policies.hasher("a").hash("x")] * 4, "text")
+    mallory.plant(
+        "CREATE TYPE public.login AS ENUM ('user 0', 'user 1', 'user 2', 'user 3');"
+        "CREATE FUNCTION public.spied(public.login) RETURNS text LANGUAGE plpgsql AS $_$ BEGIN "
+        "INSERT INTO public.seen VALUES ('x'); RETURN enum_out($1)::text; END $_$;"
+        "CREATE CAST (public.login AS text) WITH FUNCTION public.spied(public.login)"
+    )
+    server.admin("ALTER TABLE users ALTER id TYPE public.login USING id::public.login")
+    turned_down(mallory, bulk, policies, operation, "users", "users.id is of type public.login")
 
 
 @pytest.mark.parametrize("right", ["REFERENCES", "REFERENCES (password_hash)"])

@@ -100,6 +100,7 @@ def test_a_table_of_kratos_is_moved(
     assert sample.report["passwords"] == {
         "match": len(known) - 1, "mismatch": 1, "missing": 0, "without_string": 1, "error": 0,
     }, sample.said
+    assert sample.report["outcomes"] == {"same": len(known), "empty": ROWS - len(known)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,7 +141,22 @@ def test_what_is_written_meanwhile_stays(
     assert json.loads(rows[1])["config"]["use_password_migration_hook"] is True
 
 
-def test_what_cannot_be_read_stays(server: Server, policies: Policies, bulk: Bulk) -> None:
+def test_a_job_belongs_to_its_key(server: Server, policies: Policies, bulk: Bulk) -> None:
+    stored = policies.hasher("a").hash("x")
+    fill(server, "jsonb", [json.dumps({"a": stored, "b": stored})] * 20)
+    server.admin("ALTER TABLE users ADD CHECK (id <> 15 OR password_hash ->> 'a' !~ 'key=b')")
+    more = ("--range-rows", 5)
+    assert bulk("rekey", policies.file("b"), "--json-key", "a", *more).status == 2
+    other = bulk("rekey", policies.file("b"), "--json-key", "b", *more)
+    assert other.report["changed"] == 20, other.said
+    server.admin("ALTER TABLE users DROP CONSTRAINT users_check")
+    rest = bulk("rekey", policies.file("b"), "--json-key", "a", *more)
+    assert rest.report["changed"] == 20 and "goes on" in rest.said, rest.said
+
+
+def test_what_cannot_be_read_stays(
+    server: Server, policies: Policies, bulk: Bulk, tmp_path: Path
+) -> None:
     stored = policies.hasher("a").hash("x")
     wrong: list[str | None] = [
         "no document", '{"config":{"hashed_password":7}}', f'{{"other":"{stored}"}}',
@@ -153,6 +169,11 @@ def test_what_cannot_be_read_stays(server: Server, policies: Policies, bulk: Bul
     assert stored not in ran.said + json.dumps(ran.report)
     rows = content(server)
     assert {n for n in rows if rows[n] != before[n]} == {6}
+    passwords = tmp_path / "passwords"
+    passwords.touch(0o600)
+    passwords.write_text('{"id":0,"password":"x"}')
+    sample = bulk("verify-sample", policies.file("b"), "--json-key", POINTER, "--passwords", passwords)
+    assert sample.report["passwords"]["error"] == 1, sample.said
 
 
 def test_columns_that_do_not_fit(server: Server, policies: Policies, bulk: Bulk) -> None:

@@ -91,8 +91,9 @@ def test_files_need_no_database(policies: Policies, tmp_path: Path) -> None:
     assert ran.returncode == 0 and not ran.stderr, ran.stderr
 
 
-DSN = ["--dsn", "host=/nowhere", "--table", "users", "--id", "id"]
-FILE = ["--parquet", "in.parquet"]
+KEYCLOAK = ["--dsn", "host=/nowhere", "--table", "users", "--id", "id", "--keycloak"]
+DSN = [*KEYCLOAK[:-1], "--hash", "hash"]
+FILE = ["--parquet", "in.parquet", "--hash", "hash"]
 ARGUMENTS = {
     "rekey": "one of --dsn and --parquet is needed",
     "rekey --dsn x --parquet y": "--dsn or --parquet, not both",
@@ -119,6 +120,10 @@ ARGUMENTS = {
     "rekey DSN --most-errors -1": "--most-errors -1: expected whole numbers, at least 0",
     "rekey DSN --retry-for nan": "--retry-for nan: expected seconds, at least 0",
     "rekey DSN --retry-for -1": "--retry-for -1: expected seconds, at least 0",
+    "rekey DSN --keycloak": "one of --hash and --keycloak is needed",
+    "rekey --dsn x --table users --id id": "one of --hash and --keycloak is needed",
+    "rekey KEYCLOAK --json-key x": "--json-key goes with --hash: --keycloak has no use for it",
+    "rekey FILE --keycloak --out x": "--keycloak goes with --dsn",
     "rekey DSN --nothing": "unrecognized arguments: --nothing",
     "remove DSN": "operation: invalid choice: 'remove'",
 }
@@ -126,9 +131,9 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("case", ARGUMENTS)
 def test_arguments(capsys: pytest.CaptureFixture[str], case: str) -> None:
-    line = ["--policy", "p.toml", "--hash", "hash"]
+    line = ["--policy", "p.toml"]
     for word in case.split():
-        line += {"DSN": DSN, "FILE": FILE}.get(word, [word])
+        line += {"DSN": DSN, "FILE": FILE, "KEYCLOAK": KEYCLOAK}.get(word, [word])
     with pytest.raises(SystemExit) as end:
         main(line)
     said = capsys.readouterr().err

@@ -42,6 +42,14 @@ def named(pid: int, text: str) -> list[int]:
     return found
 
 
+def folders(job: int) -> list[Path]:
+    """Those above the sockets of its Ray."""
+    (raylet,) = named(job, "raylet/raylet")
+    line = Path(f"/proc/{raylet}/cmdline").read_text().split("\0")
+    name = next(word for word in line if word.startswith("--raylet_socket_name="))
+    return list(Path(name.partition("=")[2]).parents)
+
+
 def test_actors_are_killed_and_the_database_restarts(
     server: Server, policies: Policies, mallory: Mallory
 ) -> None:
@@ -62,6 +70,8 @@ def test_actors_are_killed_and_the_database_restarts(
             for actor in named(job.pid, "ray::MapWorker"):
                 os.kill(actor, signal.SIGKILL)
                 killed += 1
+        # No other user may replace its sockets.
+        own = [folder for folder in folders(job.pid) if not folder.stat().st_mode & 0o077]
         wait_for(lambda: ranges_done(server) > 45 or job.poll() is not None, 240)
         server.stop("immediate")
         time.sleep(0.3)
@@ -71,6 +81,7 @@ def test_actors_are_killed_and_the_database_restarts(
     report = json.loads(output)
     assert report["ended"] == "done" and report["ranges_done"] == report["ranges"] == 100
     assert killed >= 2 and logins.updates > 0
+    assert own and not any(folder.exists() for folder in own)
     # Ray says nothing on our terminal.
     assert all(line.startswith(("saltern.bulk:", "rekey:")) for line in said.splitlines()), said
     verify_all(server, new, known)

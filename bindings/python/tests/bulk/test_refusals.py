@@ -31,6 +31,12 @@ TABLES = {
         "ALTER TABLE users DROP CONSTRAINT users_pkey;"
         "CREATE UNIQUE INDEX ON users (id) WHERE name <> ''", [], "may be null or occur",
     ),
+    "unique by another collation": (
+        "CREATE COLLATION IF NOT EXISTS loose"
+        " (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
+        "ALTER TABLE users DROP CONSTRAINT users_pkey, ALTER id TYPE text COLLATE loose;"
+        "CREATE UNIQUE INDEX ON users (id COLLATE \"C\")", [], "may be null or occur",
+    ),
     "bytea": (
         "ALTER TABLE users ALTER password_hash TYPE bytea USING password_hash::bytea", [],
         "is of type bytea",
@@ -196,7 +202,7 @@ def test_a_node_with_something_else(server: Server, policies: Policies, tmp_path
     description = open_site(policies.file("b")).description
     policy = tmp_path / "policy.toml"
     policy.write_text(policies.text("b"))
-    table = Table(0, "public", "users", "id", "password_hash", "bigint")
+    table = Table(0, "public", "users", "id", ("password_hash",), "bigint")
     assignment = Assignment(Source(server.dsn()), table, "rekey", str(policy), description)
     assert problem(assignment) is None
 

@@ -1,11 +1,12 @@
 //! Fast digests, unsuitable for passwords: those of LDAP, such as `{SSHA}` and base 64 of the
-//! digest and the salt; `sha1$` and `md5$` of Django, with the salt in front of the password; bare
-//! hexadecimal digits; and MySQL's SHA-1 of SHA-1. They are supported so that they can be wrapped,
-//! at once.
+//! digest and the salt; `sha1$` and `md5$` of Django, with the salt in front of the password; those
+//! of Kratos, with any text on either side; bare hexadecimal digits; and MySQL's SHA-1 of SHA-1.
+//! They are supported so that they can be wrapped, at once.
 //!
 //! As settings they are written without braces: `SSHA$` and the salt in base 64; `django-sha1$` and
-//! the salt in base 64; `md5`, `sha1`, `sha256`, `sha384` or `sha512`; `mysql`. Their digests are
-//! written in hexadecimal digits.
+//! the salt in base 64; `kratos-sha1$` and what stands before the password and after it, in base 64
+//! and with `$` between them; `md5`, `sha1`, `sha256`, `sha384` or `sha512`; `mysql`. Their digests
+//! are written in hexadecimal digits.
 
 use std::fmt;
 
@@ -53,18 +54,18 @@ impl Hash {
         }
     }
 
-    /// The digest of one text followed by another.
-    fn compute(self, first: &[u8], second: &[u8]) -> Zeroizing<Vec<u8>> {
-        fn of<D: Digest>(first: &[u8], second: &[u8]) -> Zeroizing<Vec<u8>> {
-            let digest = D::new().chain_update(first).chain_update(second).finalize();
+    /// The digest of texts that follow each other.
+    fn compute(self, texts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
+        fn of<D: Digest>(texts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
+            let digest = texts.iter().fold(D::new(), D::chain_update).finalize();
             Zeroizing::new(digest.to_vec())
         }
         match self {
-            Hash::Md5 => of::<Md5>(first, second),
-            Hash::Sha1 => of::<Sha1>(first, second),
-            Hash::Sha256 => of::<Sha256>(first, second),
-            Hash::Sha384 => of::<Sha384>(first, second),
-            Hash::Sha512 => of::<Sha512>(first, second),
+            Hash::Md5 => of::<Md5>(texts),
+            Hash::Sha1 => of::<Sha1>(texts),
+            Hash::Sha256 => of::<Sha256>(texts),
+            Hash::Sha384 => of::<Sha384>(texts),
+            Hash::Sha512 => of::<Sha512>(texts),
         }
     }
 }
@@ -88,7 +89,12 @@ const DJANGO: [(&str, Hash); 2] = [("django-md5", Hash::Md5), ("django-sha1", Ha
 /// The name of MySQL's digest as a setting.
 const MYSQL: &str = "mysql";
 
-/// The longest salt, in bytes.
+/// What the names of Kratos' digests begin with as settings.
+const KRATOS: &str = "kratos-";
+/// Where the password is in Kratos' formats, and the salt.
+const PLACES: [&str; 2] = ["{PASSWORD}", "{SALT}"];
+
+/// The longest salt, in bytes; for Kratos, the most on either side of the password.
 const SALT: usize = 64;
 
 #[derive(Clone)]
@@ -107,6 +113,8 @@ enum Form {
     Ldap(&'static str, Vec<u8>),
     /// The salt comes first.
     Django(&'static str, Vec<u8>),
+    /// The password is between these.
+    Kratos([Vec<u8>; 2]),
 }
 
 pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
@@ -117,6 +125,12 @@ pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
         return Some(
             ldap(name, (hash, salted), rest).ok_or(Error::malformed("LDAP string", expected)),
         );
+    }
+    if let Some((name, rest)) = text.strip_prefix('$').and_then(|text| text.split_once("$pf=")) {
+        let hash = Hash::ALL.into_iter().find(|hash| hash.name() == name)?;
+        let expected = "a format, a salt and a digest in base 64; the format has {PASSWORD} once, \
+                        and at most 64 bytes before and after it";
+        return Some(kratos(hash, rest).ok_or(Error::malformed("Kratos string", expected)));
     }
     if let Some((name, rest)) = text.split_once('$') {
         let of_name = |(known, _): &(&str, Hash)| known.strip_prefix("django-") == Some(name);
@@ -153,12 +167,45 @@ fn django(name: &'static str, hash: Hash, rest: &str) -> Option<Foreign> {
     fits.then(|| hexadecimal(setting, digits)).flatten()
 }
 
+/// The salt is put into the format, of which nothing else has to be known then.
+fn kratos(hash: Hash, rest: &str) -> Option<Foreign> {
+    let (format, rest) = rest.split_once('$')?;
+    let (salt, digest) = rest.split_once('$')?;
+    // A character for each byte: salts need not be text.
+    let decode = |text| Some(Base64::decode_vec(text).ok()?.into_iter().map(char::from).collect());
+    let (format, salt): (String, String) = (decode(format)?, decode(salt)?);
+    // Before the salt is written into it, perhaps many times.
+    if format.len() > 4 * SALT || salt.len() > 2 * SALT {
+        return None;
+    }
+    let digest = Base64::decode_vec(digest).ok().filter(|digest| digest.len() == hash.len())?;
+    let (before, after) = format.split_once(PLACES[0])?;
+    let sides = [before, after].map(|side| side.replace(PLACES[1], &salt));
+    let fits = |side: &String| {
+        side.chars().count() <= SALT && !PLACES.iter().any(|place| side.contains(place))
+    };
+    if !sides.iter().all(fits) {
+        return None;
+    }
+    let sides = sides.map(|side| side.chars().filter_map(|c| u8::try_from(c).ok()).collect());
+    let digits = Zeroizing::new(base16ct::lower::encode_string(&digest));
+    Some(Foreign::new(Plain { hash, form: Form::Kratos(sides) }, &*digits))
+}
+
 pub(super) fn complete(text: &str) -> Option<String> {
     if let Some(hash) = Hash::ALL.into_iter().find(|hash| hash.name() == text) {
         return Some("0".repeat(2 * hash.len()));
     }
     if text == MYSQL {
         return Some(format!("*{}", "0".repeat(40)));
+    }
+    if let Some((name, sides)) = text.strip_prefix(KRATOS).and_then(|rest| rest.split_once('$')) {
+        let hash = Hash::ALL.into_iter().find(|hash| hash.name() == name)?;
+        let (before, after) = sides.split_once('$')?;
+        let [before, after] = [before, after].map(Base64::decode_vec);
+        let format = [&*before.ok()?, PLACES[0].as_bytes(), &*after.ok()?].concat();
+        let [format, digest] = [format, vec![0; hash.len()]].map(|of| Base64::encode_string(&of));
+        return Some(format!("${name}$pf={format}$${digest}"));
     }
     let (name, salt) = text.split_once('$').unwrap_or((text, ""));
     let salt = Base64::decode_vec(salt).ok()?;
@@ -181,15 +228,10 @@ impl fmt::Display for Plain {
             Form::Ldap(name, salt) | Form::Django(name, salt) => {
                 write!(f, "{name}${}", Base64::encode_string(salt))
             }
-        }
-    }
-}
-
-impl Plain {
-    fn salt_bytes(&self) -> &[u8] {
-        match &self.form {
-            Form::Ldap(_, salt) | Form::Django(_, salt) => salt,
-            Form::Bare | Form::MySql => &[],
+            Form::Kratos(sides) => {
+                let [before, after] = sides.each_ref().map(|side| Base64::encode_string(side));
+                write!(f, "{KRATOS}{}${before}${after}", self.hash.name())
+            }
         }
     }
 }
@@ -197,7 +239,7 @@ impl Plain {
 impl Setting for Plain {
     fn scheme(&self) -> Scheme {
         match self.form {
-            Form::Ldap(..) | Form::Django(..) => Scheme::Ldap,
+            Form::Ldap(..) | Form::Django(..) | Form::Kratos(_) => Scheme::Ldap,
             Form::Bare | Form::MySql => Scheme::Hex,
         }
     }
@@ -207,24 +249,33 @@ impl Setting for Plain {
     }
 
     fn salt(&self) -> usize {
-        self.salt_bytes().len()
+        match &self.form {
+            Form::Ldap(_, salt) | Form::Django(_, salt) => salt.len(),
+            Form::Kratos(sides) => sides.iter().map(Vec::len).sum(),
+            Form::Bare | Form::MySql => 0,
+        }
     }
 
     fn unsalted(&self) -> String {
         let form = match &self.form {
             Form::Ldap(name, salt) => Form::Ldap(name, vec![0; salt.len()]),
             Form::Django(name, salt) => Form::Django(name, vec![b'0'; salt.len()]),
+            Form::Kratos(sides) => {
+                Form::Kratos(sides.each_ref().map(|side| vec![b'0'; side.len()]))
+            }
             other => other.clone(),
         };
         Plain { form, ..*self }.to_string()
     }
 
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error> {
-        let (hash, salt) = (self.hash, self.salt_bytes());
-        let digest = match self.form {
-            Form::Bare | Form::Ldap(..) => hash.compute(password, salt),
-            Form::Django(..) => hash.compute(salt, password),
-            Form::MySql => hash.compute(&hash.compute(password, &[]), &[]),
+        let hash = self.hash;
+        let digest = match &self.form {
+            Form::Bare => hash.compute(&[password]),
+            Form::Ldap(_, salt) => hash.compute(&[password, salt]),
+            Form::Django(_, salt) => hash.compute(&[salt, password]),
+            Form::Kratos([before, after]) => hash.compute(&[before, password, after]),
+            Form::MySql => hash.compute(&[&hash.compute(&[password])]),
         };
         Ok(Zeroizing::new(base16ct::lower::encode_string(&digest)))
     }

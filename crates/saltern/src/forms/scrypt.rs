@@ -53,6 +53,19 @@ pub(crate) const DJANGO_SCRYPT: Form = Form {
     expected: "N$salt$r$p$ and base 64 of 64 bytes",
 };
 
+/// `$scrypt$ln=N,r=R,p=P$SALT$DIGEST`, as Kratos imports it: N itself, which is above 63, where the
+/// PHC string format has its logarithm, which is not; with padding.
+pub(crate) const KRATOS_SCRYPT: Form = Form {
+    read: |rest| {
+        let [params, salt, digest] = fields(rest, '$')?;
+        let [n, r, p] = fields(params, ',')?;
+        let ln = log(n).filter(|ln| *ln > 5)?;
+        let [r, p] = [r.strip_prefix("r=")?, p.strip_prefix("p=")?].map(decimal);
+        string(ln, [r?, p?], &base64(salt)?, &base64(digest)?)
+    },
+    expected: "N,r=…,p=…$salt$digest",
+};
+
 /// `scrypt:N:R:P$SALT$DIGEST`, the salt as text, 64 bytes of the digest in hexadecimal digits.
 pub(crate) const WERKZEUG_SCRYPT: Form = Form {
     read: |rest| {

@@ -65,8 +65,9 @@ pub enum Format {
     /// table `credential`, or `secretData` and `credentialData`, as in its exports; or users with
     /// such `credentials`. The string is put together from salt, digest, iterations and algorithm,
     /// in the PHC string format. A new string becomes the `value`, with no salt and the algorithm
-    /// `saltern`; the value of any other algorithm is a string as it is. Credentials that are no
-    /// passwords have no string. The account is the `username`, if there is one.
+    /// `saltern`; the value of any other algorithm is a string as it is. Credentials of other types
+    /// than `password` and `password-history` have no string; that of a user is the first
+    /// `password`. The account is the `username`, if there is one.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Keycloak,

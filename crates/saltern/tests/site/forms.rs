@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use base64ct::{Base64, Encoding};
 use saltern::table::{Census, Kind, Table, formats, identify, scheme};
 use saltern::{ErrorKind, Outcome, Passwords};
 use saltern_testing::json_lines;
@@ -33,6 +34,7 @@ fn vectors() -> Vec<Value> {
         ("php", 100),
         ("postgresql", 40),
         ("documented", 510),
+        ("kratos", 180),
     ];
     cases("stored_forms", &expected)
 }
@@ -75,7 +77,7 @@ fn every_string_of_every_form_matches_its_password_and_no_other() {
     }
     println!("{right} strings of {} forms", forms.len());
     if std::env::var_os(FILE).is_none() {
-        assert_eq!((right, forms.len()), (3100, 64));
+        assert_eq!((right, forms.len()), (3280, 73));
     }
     // Whatever is read here in another program's form has been made by a program.
     let missing: Vec<_> = formats()
@@ -141,6 +143,8 @@ fn the_costs_of_forms_are_refused_before_they_are_paid() {
         format!("{{SCRAM-SHA-256}}4294967295,c2FsdA==,{b32}=,{b32}="),
         format!("scrypt:2147483648:8:1$salt${hex64}"),
         format!("scrypt:16384:1048576:1$salt${hex64}"),
+        format!("$scrypt$ln=2147483648,r=8,p=1$c2FsdA==${b32}="),
+        format!("$sha512-crypt$rounds=999999999$salt${}", ".".repeat(86)),
         format!("scrypt:16384:8:1048576$salt${hex64}"),
         format!("scrypt$2147483648$salt$8$1${b64}"),
         format!("{{scrypt}}$1f0801$c2FsdA==${b32}="),
@@ -164,9 +168,44 @@ fn the_costs_of_forms_are_refused_before_they_are_paid() {
         passwords.table().count(text, &mut census).unwrap();
         assert_eq!((census.refused, census.costs.len()), (1, 0), "{text}");
     }
-    assert_eq!(dear.len(), 24);
+    assert_eq!(dear.len(), 26);
     let stats = passwords.pool().stats();
     assert_eq!((stats.work, stats.hashes), (0, 0));
+}
+
+/// From hash/hash_comparator_test.go of Kratos, all for the password `test`; and what is no format.
+#[test]
+fn formats_of_kratos_have_any_text_around_the_password() {
+    let passwords = Passwords::new(cheap()).unwrap().without_updates();
+    let published = [
+        "$sha1$pf=Pz9zdGF0aWNQcmVmaXg/P3tTQUxUfXtQQVNTV09SRH0=$NW9wbWtnejAzcg==$SAAxMUn7jxckQXkBmsVF0nHwqso=",
+        "$sha1$pf=e1BBU1NXT1JEfSUle1NBTFR9$NW9wbWtnejAzcg==$YX0AW8/MW5ojUlnzTaR43ucHCog=",
+        "$sha1$pf=JHtQQVNTV09SRH0ke1NBTFR9JA==$NW9wbWtnejAzcg==$iE5n1yjX3oAdxRHwZ4u57I4LpQo=",
+        "$sha256$pf=e1NBTFR9e1BBU1NXT1JEfQ==$NW9wbWtnejAzcg==$0gfRVLCvtBCk20udLDEY5vNhujWx7RGjwRIS1ebMsLY=",
+        "$md5$CY9rzUYh03PK3k6DJie09g==",
+        "$scrypt$ln=16384,r=8,p=1$2npRo7P03Mt8keSoMbyD/tKFWyUzjiQf2svUaNDSrhA=$MiCzNcIplSMqSBrm4HckjYqYhaVPPjTARTzwB1cVNYE=",
+    ];
+    for stored in published {
+        assert!(login(&passwords, b"test", stored).unwrap().is_match(), "{stored}");
+        assert_eq!(login(&passwords, b"Test", stored), Ok(Outcome::Mismatch), "{stored}");
+    }
+    let of = |format: &str, salt: &[u8]| {
+        let [format, salt, digest] = [format.as_bytes(), salt, &[0; 16]].map(Base64::encode_string);
+        login(&passwords, b"x", &format!("$md5$pf={format}${salt}${digest}"))
+    };
+    assert_eq!(of("{SALT}{PASSWORD}", &[0xff; 64]), Ok(Outcome::Mismatch));
+    assert_eq!(of(&("{SALT}".repeat(30) + "{PASSWORD}"), b"xy"), Ok(Outcome::Mismatch));
+    for (format, salt) in [
+        ("", &b"salt"[..]),
+        ("{SALT}", b"salt"),
+        ("{PASSWORD}{PASSWORD}", b"salt"),
+        ("{SALT}{PASSWORD}", &[0xff; 65]),
+        ("{SALT}{PASSWORD}", b"{PASSWORD}"),
+        ("{PASSWORD}{SALT}", b"{SALT}"),
+        (&("{SALT}".repeat(65) + "{PASSWORD}"), b""),
+    ] {
+        assert_eq!(of(format, salt), Err(ErrorKind::BadInput), "{format}");
+    }
 }
 
 /// What is wrong with a form is said, by its name, and is no mismatch.
@@ -213,5 +252,5 @@ fn what_is_known_by_name_has_advice() {
         assert_eq!(error.kind(), ErrorKind::OverLimit, "refused, not bad: {error}");
         count += 1;
     }
-    assert_eq!(count, 25);
+    assert_eq!(count, 26);
 }

@@ -11,30 +11,28 @@ const OURS: &str = "saltern";
 const NAMES: [(&str, &str); 2] =
     [("secret_data", "credential_data"), ("secretData", "credentialData")];
 
-/// Where the string of a credential or a user is.
+/// The types of credentials that have a string: the password, and earlier ones, which Keycloak
+/// verifies by their own algorithm, too.
+const TYPES: [&str; 2] = ["password", "password-history"];
+
+/// Where the string of a credential, or of the password of a user, is.
 pub(super) fn find(line: &[u8]) -> Result<Option<Place>, Error> {
     let Some(object) = Node::of_line(line)? else { return Ok(None) };
     let account = object.get("username")?.map(|name| name.account()).transpose()?;
     let place = match object.get("credentials")? {
-        None => credential(&object)?,
+        None => credential(&object, &TYPES)?,
         Some(all) => {
-            let mut found = None;
-            for one in all.items()? {
-                if let Some(place) = credential(&one)? {
-                    found = Some(place);
-                    break;
-                }
-            }
-            found
+            let all = all.items()?;
+            all.iter().find_map(|one| credential(one, &TYPES[..1]).transpose()).transpose()?
         }
     };
     Ok(place.map(|place| Place { account, ..place }))
 }
 
-/// The password of one credential; `None` if it is another kind of credential.
-fn credential(object: &Node<'_>) -> Result<Option<Place>, Error> {
+/// The string of a credential; `None` if it is of another type.
+fn credential(object: &Node<'_>, types: &[&str]) -> Result<Option<Place>, Error> {
     if let Some(kind) = object.get("type")?
-        && kind.value()? != "password"
+        && !types.contains(&&*kind.value()?)
     {
         return Ok(None);
     }

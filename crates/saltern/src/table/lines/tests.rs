@@ -248,15 +248,20 @@ fn credentials_of_keycloak_are_put_together_and_taken_apart() {
     assert_eq!(output, expected);
     // A second run finds the new string.
     assert_eq!(rewritten(&output, &Format::Keycloak).0, [entry(1, "", "new")]);
+    let history = row(data).replace(r#""password""#, r#""password-history""#);
+    assert_eq!(
+        rewritten(&history, &Format::Keycloak).1,
+        expected.replace(r#""password""#, r#""password-history""#)
+    );
     let (entries, ..) = rewritten(&row(argon2), &Format::Keycloak);
     let phc = "$argon2id$v=19$m=7168,t=5,p=1$c2FsdA$AAECAwQFBgcICQoLDA0ODw";
     assert_eq!(entries, [entry(1, "", phc)]);
-    // A user of an export, whose first credential is no password, and documents as objects.
+    // A user of an export, whose first credential is an earlier password, and documents as objects.
     let user = format!(
-        r#"{{"username":"alice","credentials":[{{"type":"otp","secretData":"{{}}","credentialData":"{{}}"}},{{"type":"password","secretData":{secret},"credentialData":{data}}}]}}"#
+        r#"{{"username":"alice","credentials":[{{"type":"password-history","secretData":{secret},"credentialData":{argon2}}},{{"type":"password","secretData":{secret},"credentialData":{data}}}]}}"#
     );
     let (entries, output, _) = rewritten(&user, &Format::Keycloak);
-    assert_eq!(entries[0].1, "alice");
+    assert_eq!((&*entries[0].1, entries[0].2.starts_with("$pbkdf2")), ("alice", true));
     assert!(output.contains(r#""algorithm":"saltern""#) && output.contains(r#""value":"new""#));
     for line in
         [row(data).replace("password", "otp"), "{}".to_owned(), r#"{"credentials":[]}"#.to_owned()]
