@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn secrecy_of_a_hash_that_is_encoded_and_decoded() {
-        let mut hash: Vec<u8> = (0..32).map(|i| i * 37).collect();
+        let mut hash: Vec<u8> = (0..32_u32).map(|i| (i * 37) as u8).collect();
         secrecy::hide(&mut hash);
         let (mut text, mut decoded) = (Vec::new(), Vec::new());
         let leaks = secrecy::leaks(|| {
