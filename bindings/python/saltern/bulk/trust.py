@@ -7,11 +7,9 @@ this, and is what we would have made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from psycopg import sql
-
-from saltern.bulk.database import Connection
 from saltern.bulk.refusal import Refused
 
 STRANGERS = """
@@ -21,10 +19,10 @@ WITH trusted AS (
   UNION SELECT relowner FROM pg_class WHERE oid = %(relation)s::oid
 ), tables AS (
   SELECT oid, relname, relowner, relacl FROM pg_class
-  WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
+  WHERE relnamespace = to_regnamespace(%(schema)s) AND relname = ANY(%(tables)s)
 )
-SELECT 1, 'schema', nspname::text, nspowner::regrole::text
-FROM pg_namespace WHERE oid = %(schema)s::oid AND nspowner NOT IN (TABLE trusted)
+SELECT 1 AS place, 'schema' AS kind, nspname::text AS name, nspowner::regrole::text AS role
+FROM pg_namespace WHERE oid = to_regnamespace(%(schema)s) AND nspowner NOT IN (TABLE trusted)
 UNION ALL
 SELECT 2, 'table', relname::text, relowner::regrole::text
 FROM tables WHERE relowner NOT IN (TABLE trusted)
@@ -61,16 +59,16 @@ WHERE (c.oid = %(relation)s::oid
   AND privilege_type = 'REFERENCES' AND grantee NOT IN (TABLE trusted)
   AND EXISTS (SELECT FROM pg_index
               WHERE indrelid = c.oid AND indisunique AND attnum = ANY(indkey))
-ORDER BY 1, 3, 4 LIMIT 1
+ORDER BY 1, 3, 4
 """
 """Who is trusted: this role; superusers, who can do anything; the owner of the database; and that
 of the table, whose functions its constraints and indexes run in any case."""
 
 SHAPE = """
 WITH tables AS (
-  SELECT * FROM pg_class WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
+  SELECT * FROM pg_class WHERE relnamespace = {schema} AND relname = ANY(%(tables)s)
 )
-SELECT relname::text, 'kind of relation', relkind::text, '' FROM tables
+SELECT relname::text AS table, 'kind of relation' AS kind, relkind::text AS name, '' AS what FROM tables
 UNION ALL
 SELECT relname::text, 'row-level security', '',
        concat_ws(' ', relrowsecurity, relforcerowsecurity, (
@@ -109,82 +107,78 @@ FROM tables JOIN (SELECT inhrelid, inhparent FROM pg_inherits
 alone, which people may add, do neither."""
 
 
+LEDGER = {
+    "schema": """
+SELECT has_schema_privilege(oid, 'USAGE') AS usable FROM pg_namespace
+WHERE oid = to_regnamespace(%(schema)s)
+""",
+    "tables": """
+SELECT relname AS name, has_table_privilege(oid, 'SELECT') AS "SELECT",
+       has_table_privilege(oid, 'INSERT') AS "INSERT", has_table_privilege(oid, 'UPDATE') AS "UPDATE"
+FROM pg_class WHERE relnamespace = to_regnamespace(%(schema)s) AND relname = ANY(%(tables)s)
+""",
+    "strangers": STRANGERS,
+    "shape": SHAPE.format(schema="to_regnamespace(%(schema)s)"),
+    "wanted": SHAPE.format(schema="pg_my_temp_schema()"),
+}
+"""What is to be known of a ledger, in one statement."""
+
+
 def refuse_strangers(
-    connection: Connection, schema: str, tables: Sequence[str], relation: int, columns: Sequence[str]
+    found: Sequence[Mapping[str, Any]], schema: str, columns: Sequence[str]
 ) -> None:
     """Refuses a ledger that an untrusted role can change, and a table where one can have code run
-    by the job. `relation` is the job's own table, and `columns` those of its strings."""
-    parameters = {
-        "schema": _oid(connection, schema), "tables": list(tables),
-        "relation": relation, "columns": list(columns),
-    }
-    found = connection.execute(STRANGERS, parameters).fetchone()
-    if found is None:
-        return
-    _, kind, name, role = found
+    by the job. `columns` are those of its strings."""
+    for row in found:
+        raise Refused(_stranger(row["kind"], row["name"], row["role"], schema, columns))
+
+
+def _stranger(kind: str, name: str, role: str, schema: str, columns: Sequence[str]) -> str:
     if kind == "own trigger":
-        raise Refused(
+        return (
             f"{role} may add triggers to {name} while this job runs, which would run with its "
             f"rights and see every string: REVOKE TRIGGER ON {name} FROM {role}"
         )
     if kind == "partition":
-        raise Refused(
+        return (
             f"the partition {name} belongs to {role}, who may add triggers and constraints to it "
             "while this job runs, which would run with its rights and see every string there: "
             f"ALTER TABLE {name} OWNER TO the owner of the whole table"
         )
     if kind == "own schema":
-        raise Refused(
+        return (
             f"the schema {name} of the table belongs to {role}, who may put another table with "
             "triggers in its place while this job runs, which would run with its rights: "
             f"ALTER SCHEMA {name} OWNER TO the owner of the table"
         )
     if kind == "own reference":
         listed = ", ".join(columns)
-        raise Refused(
+        return (
             f"{role} may have foreign keys refer to {name} ({listed}), whose triggers would run "
             f"with the rights of this job and see every string: REVOKE REFERENCES ON {name} FROM "
             f"{role}, and REVOKE REFERENCES ({listed}) if it was granted on the column"
         )
     if kind in ("TRIGGER", "REFERENCES"):
         what = "triggers" if kind == "TRIGGER" else "foreign keys with triggers"
-        raise Refused(
+        return (
             f"{role} may add {what} to the table {schema}.{name} of the ledger, which would run "
             f"with the rights of whoever changes it: REVOKE {kind} ON {schema}.{name} FROM {role}"
         )
     label = name if kind == "schema" else f"{schema}.{name}"
-    raise Refused(
+    return (
         f"the {kind} {label} of the ledger belongs to {role}, who could have this job run anything "
         f"with its rights: ALTER {str(kind).upper()} {label} OWNER TO a role that may (the job's, "
         "the table's or the database's owner, a superuser), or name another --ledger-schema"
     )
 
 
-def refuse_additions(
-    connection: Connection, schema: str, tables: Sequence[str], definition: sql.Composed
-) -> None:
-    """Refuses tables that are not what a definition makes in the schema `pg_temp`."""
-    with connection.transaction(force_rollback=True):
-        connection.execute(definition, [])
-        row = connection.execute("SELECT pg_my_temp_schema()").fetchone()
-        wanted = _shape(connection, row[0] if row else None, tables)
-    found = _shape(connection, _oid(connection, schema), tables)
-    for other, verb in ((found - wanted, "has another"), (wanted - found, "lacks the")):
+def refuse_additions(schema: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Refuses tables of a ledger that are not as those that were just made beside them."""
+    here, wanted = ({tuple(row.values()) for row in found[name]} for name in ("shape", "wanted"))
+    for other, verb in ((here - wanted, "has another"), (wanted - here, "lacks the")):
         for table, *what, _ in sorted(other):
             raise Refused(
                 f"{schema}.{table} is not the table that docs/bulk.md shows: it {verb} "
                 f"{', '.join(filter(None, what))}. Have it made anew as shown there, or name "
                 "another --ledger-schema"
             )
-
-
-def _shape(connection: Connection, schema: object, tables: Sequence[str]) -> set[tuple[str, ...]]:
-    rows = connection.execute(SHAPE, {"schema": schema, "tables": list(tables)})
-    return {tuple(map(str, row)) for row in rows}
-
-
-def _oid(connection: Connection, schema: str) -> object:
-    """None where there is no such schema."""
-    name = sql.Identifier(schema).as_string(connection)
-    row = connection.execute("SELECT to_regnamespace(%s)::oid", [name]).fetchone()
-    return row[0] if row else None

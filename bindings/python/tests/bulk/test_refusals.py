@@ -13,7 +13,7 @@ from saltern.bulk.ray_driver import problem
 from saltern.bulk.database import Source
 from saltern.bulk.refusal import Refused
 from saltern.bulk.site import open_site
-from saltern.bulk.table import Table
+from saltern.bulk.table import Key, Table
 
 # What is done to the table, what is asked for beside the usual, and what is said.
 TABLES = {
@@ -21,7 +21,9 @@ TABLES = {
     "no id": ("", ["--id", "number"], "has no column number"),
     "no hash": ("", ["--hash", "password"], "has no column password"),
     "the same": ("", ["--id", "password_hash"], "are the same column"),
-    "two ids": ("", ["--id", "id,name"], "keys of several columns"),
+    "two ids": (
+        "GRANT SELECT ON users TO worker", ["--id", "id,name"], "may be null or occur",
+    ),
     "not unique": ("ALTER TABLE users DROP CONSTRAINT users_pkey", [], "may be null or occur"),
     "null ids": (
         "ALTER TABLE users ADD other int UNIQUE; GRANT SELECT ON users TO worker",
@@ -196,7 +198,7 @@ def test_a_node_with_something_else(server: Server, policies: Policies, tmp_path
     description = open_site(policies.file("b")).description
     policy = tmp_path / "policy.toml"
     policy.write_text(policies.text("b"))
-    table = Table(0, "public", "users", "id", ("password_hash",), "bigint")
+    table = Table(0, "public", "users", (Key("id", "bigint"),), ("password_hash",))
     assignment = Assignment(Source(server.dsn()), table, "rekey", str(policy), description)
     assert problem(assignment) is None
 
