@@ -18,7 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except Refused as refused:
-        say(str(refused))
+        for problem in refused.args:
+            say(problem)
         return 2
     except ImportError as error:
         say(f"{error}: pip install 'saltern[bulk]'")

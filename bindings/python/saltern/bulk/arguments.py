@@ -55,6 +55,9 @@ class Options:
     triggers_fire: bool = False
     retry_for: float = 60.0
     ledger_schema: str = "saltern_bulk"
+    max_rate: int | None = None
+    max_lag: float | None = None
+    max_wal: int | None = None
     sample: int = 1000
     passwords: Path | None = None
     as_json: bool = False
@@ -66,6 +69,9 @@ OPERATIONS_WITH = {
     "most_errors": WRITES,
     "ledger_schema": WRITES,
     "triggers_fire": WRITES,
+    "max_rate": WRITES,
+    "max_lag": WRITES,
+    "max_wal": WRITES,
     "address": RANGES,
     "workers": RANGES,
     "range_rows": RANGES,
@@ -77,7 +83,7 @@ OPERATIONS_WITH = {
 
 DATABASE = (
     "table", "keycloak", "address", "workers", "range_rows", "triggers_fire", "retry_for",
-    "ledger_schema",
+    "ledger_schema", "max_rate", "max_lag", "max_wal",
 )
 """The options that have no meaning for a file."""
 
@@ -178,6 +184,12 @@ def _parser() -> argparse.ArgumentParser:
         help="how long a database that is away, or a row that is locked, is waited for (60)")
     add("--ledger-schema", metavar="NAME",
         help="the schema with the tables of what is done (saltern_bulk)")
+    add("--max-rate", type=_natural, metavar="N",
+        help="rows a second at most, over all workers; 0 waits until the ledger says otherwise")
+    add("--max-lag", type=_seconds, metavar="SECONDS",
+        help="begin no range while a replica is further behind (needs pg_monitor)")
+    add("--max-wal", type=_size, metavar="SIZE",
+        help="begin no range while the server's log has more bytes, as 20GB (needs pg_monitor)")
     add("--sample", type=_positive, metavar="K", help="verify-sample: rows (1000)")
     add("--passwords", type=Path, metavar="FILE",
         help='verify-sample: lines {"id": …, "password": …}, a file that only its owner reads')
@@ -197,6 +209,13 @@ def _whole(text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"{text}: expected whole numbers, at least {least}")
     return int(text)
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch("([0-9]+)(kB|MB|GB|TB|)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text}: expected bytes, or a number of kB, MB, GB or TB")
+    return int(found[1]) << {"": 0, "kB": 10, "MB": 20, "GB": 30, "TB": 40}[found[2]]
 
 
 def _seconds(text: str) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,14 +17,19 @@ from saltern.bulk.refusal import Refused
 Connection = psycopg.Connection[tuple[object, ...]]
 T = TypeVar("T")
 
-AGAIN = {
-    "40001": "a serialization failure",
-    "40P01": "a deadlock",
-    "53300": "too many connections",
-    "55P03": "a lock that others hold",
+MOVED = {
+    "25006": "a primary that has become a standby, or a session that was made read-only",
     "57P01": "a shutdown",
     "57P02": "a crash",
     "57P03": "a server that starts",
+}
+"""SQLSTATEs after which a transaction is tried again with another connection, which may lead to
+another server."""
+AGAIN = MOVED.keys() | {
+    "40001",  # a serialization failure
+    "40P01",  # a deadlock
+    "53300",  # too many connections
+    "55P03",  # a lock that others hold
 }
 """SQLSTATEs after which a transaction is tried again."""
 
@@ -80,6 +86,8 @@ SETTINGS = {
     "intervalstyle": "postgres",
     "bytea_output": "hex",
     "extra_float_digits": "1",
+    # Compiling a statement would take longer than running it.
+    "jit": "off",
 }
 """What sessions have whatever the site has set."""
 
@@ -87,9 +95,15 @@ PATIENCE = 10.0
 """Seconds that the driver waits for locks: it holds none that logins need."""
 
 
-SEARCH_PATH = "SET search_path = pg_catalog, pg_temp"
+SEARCH_PATH = "pg_catalog, pg_temp"
 """Names in statements mean what the server defines, whatever others have created in schemas that a
-site searches. SET itself looks no name up."""
+site searches."""
+
+SET = (
+    "SELECT pg_catalog.set_config(s.name, s.value, %s) "
+    "FROM unnest(%s::pg_catalog.text[], %s::pg_catalog.text[]) AS s (name, value)"
+)
+"""Looks up nothing in the site's schemas: `unnest` of several arrays is syntax."""
 
 
 def connect(source: Source, *, patient: bool = False) -> Connection:
@@ -100,17 +114,44 @@ def connect(source: Source, *, patient: bool = False) -> Connection:
     connection = psycopg.connect(
         make_conninfo(**settings), autocommit=True, prepare_threshold=None
     )
-    connection.execute(SEARCH_PATH)
     locks = PATIENCE if patient else source.lock_timeout
     statements = 0.0 if patient else source.statement_timeout
-    # With a unit it is unambiguous.
-    timeouts = {
+    # With a unit they are unambiguous.
+    configure(connection, SETTINGS | {
+        "search_path": SEARCH_PATH,
         "lock_timeout": f"{int(locks * 1000)}ms",
         "statement_timeout": f"{int(statements * 1000)}ms",
-    }
-    for name, value in {**SETTINGS, **timeouts}.items():
-        connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+    })
     return connection
+
+
+def configure(
+    connection: Connection, settings: Mapping[str, str | None], *, local: bool = False
+) -> None:
+    """Sets parameters, for the transaction if it is `local`; `None` stands for the site's value."""
+    connection.execute(SET, [local, list(settings), list(settings.values())])
+
+
+def facts(
+    connection: Connection, queries: Mapping[str, str], parameters: Mapping[str, object]
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of several queries, by their names, in one statement and of one moment."""
+    parts = (
+        f"(SELECT coalesce(json_agg(row_to_json(x)), '[]') FROM ({query}) AS x) AS {name}"
+        for name, query in queries.items()
+    )
+    text: Any = f"SELECT {', '.join(parts)}"
+    row = connection.execute(text, parameters).fetchone()
+    return dict(zip(queries, row or (), strict=True))  # type: ignore[arg-type]
+
+
+def spelled(text: str, separator: str) -> list[str]:
+    """The names in a text: as they are, or quoted as in SQL where one holds the separator."""
+    name = f'"(?:[^"]|"")+"|[^"{separator}]+'
+    if not re.fullmatch(f"(?:{name})(?:[{separator}](?:{name}))*", text):
+        return text.split(separator)
+    found = re.findall(name, text)
+    return [word[1:-1].replace('""', '"') if word[0] == '"' else word for word in found]
 
 
 def quoted(*names: str) -> sql.SQL:
@@ -124,16 +165,11 @@ def escaped(text: str) -> sql.SQL:
     return sql.SQL(text.replace("%", "%%"))  # type: ignore[arg-type, unused-ignore]
 
 
-def copied(
-    connection: Connection, query: sql.Composable, parameters: Sequence[object] = ()
-) -> bytes:
-    """The whole output of `COPY … TO STDOUT`."""
-    text = query.as_bytes(connection)
-    if not parameters:
-        # Then, unlike other statements, it is not searched for parameters.
-        text = text.replace(b"%%", b"%")
-    with connection.cursor().copy(text, parameters) as copy:
-        return b"".join(copy)
+def fetched(
+    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
+) -> list[tuple[Any, ...]]:
+    """The rows of a query, in the binary form of their types."""
+    return connection.cursor(binary=True).execute(query, parameters).fetchall()
 
 
 TOLD = ("08", "25", "28", "3D", "40", "42501", "42703", "42P01", "53", "55", "57")
@@ -170,8 +206,8 @@ def told(error: psycopg.Error) -> str:
 class Session:
     """A connection that is reopened when it was lost."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, *, patient: bool = False) -> None:
+        self.source, self.patient = source, patient
         self.losses = 0
         """How often the connection was lost."""
         self._connection: Connection | None = None
@@ -183,13 +219,13 @@ class Session:
         while True:
             try:
                 if self._connection is None or self._connection.closed:
-                    self._connection = connect(self.source)
+                    self._connection = connect(self.source, patient=self.patient)
                 return work(self._connection)
             except psycopg.Error as error:
                 lost = self._connection is None or self._connection.broken
                 if not lost and error.sqlstate not in AGAIN:
                     raise
-                if lost or error.sqlstate in ("57P01", "57P02", "57P03"):
+                if lost or error.sqlstate in MOVED:
                     self.losses += 1
                     self.close()
                 now = time.monotonic()
@@ -198,6 +234,12 @@ class Session:
                     raise
                 time.sleep(pause)
                 pause = min(2 * pause, 5.0)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Closes the connection."""

@@ -17,7 +17,7 @@ from saltern.bulk.arguments import Options
 from saltern.bulk.counts import added
 from saltern.bulk.database import Connection, Session, Source, checked, connect, told
 from saltern.bulk.engine import Engine
-from saltern.bulk.ledger import Ledger, Totals, boundaries
+from saltern.bulk.ledger import Ledger, Limits, Totals, boundaries
 from saltern.bulk.local import LocalEngine
 from saltern.bulk.lock import JobLock
 from saltern.bulk.outcome import errors, most_errors, named
@@ -26,7 +26,7 @@ from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.report import Progress, head, say, show, status
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import WRITES, Site
-from saltern.bulk.table import Table, inspect, mark, place, refuse_narrow
+from saltern.bulk.table import Table, inspect, place, refuse_narrow
 
 REKEY_ROWS = 10_000
 """Rows of a range where a row costs microseconds: a tenth of a second of hashing, some of SQL."""
@@ -140,19 +140,25 @@ class Job:
             refuse_narrow(self.connection, self.table, options.operation, key, example)
         with ExitStack() as stack:
             lock = stack.enter_context(JobLock(self.source, self.table))
-            ledger.prepare(self.connection, self.table)
+            ledger.prepare(self.connection, self.table, self.site)
             assignment = self._assignment()
             engine = self._engine(stack, assignment, lock.doubt)
             size = options.range_rows or self._range_rows()
             say(f"{DIVIDING}, unless that is in the ledger")
-            begun = ledger.begin(self.connection, self.table, options.operation, self.site, size)
-            job = begun.job
+            with Session(self.source, patient=True) as session:
+                begun = session.run(
+                    lambda c: ledger.begin(c, self.table, options.operation, self.site, size)
+                )
+                job = begun.job
+                limits = Limits(options.max_rate, options.max_lag, options.max_wal)
+                if limits != Limits():
+                    session.run(lambda c: ledger.limit(c, job, limits))
+                before = session.run(lambda c: ledger.totals(c, job))
+            lock.pace = lambda c: ledger.pace(c, job)
             if begun.note is not None:
                 say(begun.note)
-            pending = ledger.pending(self.connection, job)
-            accounts = ledger.accounts(self.connection, job)
-            most = most_errors(options.most_errors, accounts)
-            before = ledger.totals(self.connection, job)
+            pending = before.pending
+            most = most_errors(options.most_errors, before.at_begin)
             if begun.resumed:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
                 if options.range_rows is not None:
@@ -174,27 +180,24 @@ class Job:
                         )
             except FAILURES as error:
                 failure = error
-        return self._finish(ledger, job, accounts, progress, failure, assignment.place)
+        return self._finish(ledger, job, progress, failure, assignment.place)
 
     def _finish(
         self,
         ledger: Ledger,
         job: int,
-        accounts: int,
         progress: Progress,
         failure: Exception | None,
         began_at: dict[str, str],
     ) -> int:
-        def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]], bool]:
-            done = ledger.finish(connection, job)
-            listed = ledger.errors(connection, job, self.options.list_errors)
-            same = self._is_same(connection, began_at)
-            return done, ledger.totals(connection, job), listed, same
+        def finish(connection: Connection) -> tuple[Totals, bool]:
+            totals = ledger.totals(connection, job, self.options.list_errors, finish=True)
+            return totals, self._is_same(connection, began_at)
 
         # The database may be, or have been, unavailable: use a separate connection.
         session = Session(self.source)
         try:
-            done, totals, listed, same = session.run(finish)
+            totals, same = session.run(finish)
         except psycopg.Error as error:
             self._ended(progress, failure)
             raise Refused(
@@ -203,6 +206,7 @@ class Job:
             ) from None
         finally:
             session.close()
+        done, accounts = not totals.pending, totals.at_begin
         ended = self._ended(progress, failure)
         if done and not same:
             ended = "failed"
@@ -222,8 +226,8 @@ class Job:
             "conflicts": totals.conflicts,
             "in_error": errors(totals.outcomes),
             "outcomes": totals.outcomes,
-            "listed": listed,
-            "notes": list(self.table.notes),
+            "listed": totals.listed,
+            "notes": self.table.notes,
         }
         show(report, self.options.as_json)
         if done and abs(totals.accounts - accounts) > max(100, accounts // 100):
@@ -243,8 +247,7 @@ class Job:
 
     def _is_same(self, connection: Connection, began_at: dict[str, str]) -> bool:
         """Whether the table is the one that the job was begun with, and all of it can be seen."""
-        is_there = place(connection, self.table) == began_at
-        return is_there and mark(connection, self.table.oid) == self.table.mark
+        return place(connection, self.table) == {**began_at, "mark": self.table.mark}
 
     def _head(self, ended: str, progress: Progress) -> dict[str, Any]:
         steady = progress.steady
@@ -293,7 +296,7 @@ class Job:
     ) -> Iterator[Done]:
         for done in results:
             if lock is not None:
-                lock.keep()
+                progress.why = lock.keep()
             if done is None:
                 progress.tick()
                 continue

@@ -42,15 +42,15 @@ class LocalEngine:
         if our lock was lost for a moment, that driver may have begun, and has since been refused."""
         left, own = deque((wanted, 1) for wanted in ranges), threading.local()
 
-        def do(wanted: Range) -> Done:
+        def do(wanted: Range) -> Done | None:
             if not hasattr(own, "worker"):
-                own.worker = sessions.enter_context(closing(Worker(assignment, self.site)))
+                own.worker = sessions.enter_context(closing(Worker(assignment, self.site, self.stop)))
             worker: Worker = own.worker
             return worker.do(wanted)
 
         name = "saltern.bulk"
         with ExitStack() as sessions, ThreadPoolExecutor(self.workers, name) as threads:
-            begun: dict[Future[Done], tuple[Range, int]] = {}
+            begun: dict[Future[Done | None], tuple[Range, int]] = {}
             while begun or left and not self.stop.is_set():
                 while left and len(begun) < self.workers and not self._waiting():
                     wanted, tries = left.popleft()
@@ -71,6 +71,7 @@ class LocalEngine:
                             raise
                         left.append((wanted, tries + 1))
                     else:
+                        # None if it was stopped while it waited.
                         yield done
 
     def _waiting(self) -> bool:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import psycopg
 
 from saltern.bulk.database import Connection, Source, connect
+from saltern.bulk.ledger import Pace
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.table import Table
 
 EVERY = 2.0
 """Seconds between looks at whether the lock is still there."""
+
+LOCK = """
+SELECT pg_try_advisory_lock(hashtext('saltern.bulk'),
+                            coalesce(pg_partition_root(%(oid)s::oid)::oid, %(oid)s::oid)::int4)
+"""
+"""A partition has the lock of the whole table. Oids go up to 2^32: as numbers with a sign."""
 
 
 class JobLock:
@@ -23,8 +31,12 @@ class JobLock:
         self._connection: Connection | None = None
         self._looked = 0.0
         self._lost: float | None = None
+        self._why: str | None = None
         self.doubt = threading.Event()
         """Set while the lock may be another's: no range is to be begun."""
+        self.held = threading.Event()
+        """Set while the limits of the job hold it back."""
+        self.pace: Callable[[Connection], Pace] = lambda connection: Pace()
 
     def __enter__(self) -> JobLock:
         if not self._take():
@@ -37,21 +49,23 @@ class JobLock:
         if self._connection is not None:
             self._connection.close()
 
-    def keep(self) -> None:
-        """Takes the lock again if the database was unavailable. Workers wait for that."""
+    def keep(self) -> str | None:
+        """Takes the lock again if the database was unavailable. Workers wait for that. Returns what
+        they wait for if the limits of the job hold them back."""
         now = time.monotonic()
         if now - self._looked < EVERY:
-            return
+            return self._why
         self._looked = now
         failure: psycopg.Error | Superseded
         try:
-            if self._connection is not None and not self._connection.closed:
-                self._connection.execute("SELECT 1")
-                self._settle()
-                return
-            if self._take():
-                self._settle()
-                return
+            there = self._connection is not None and not self._connection.closed
+            if there or self._take():
+                assert self._connection is not None
+                self._why = self.pace(self._connection).why
+                (self.held.set if self._why else self.held.clear)()
+                self._lost = None
+                self.doubt.clear()
+                return self._why
             # The database may not have noticed yet that the old connection is gone.
             failure = Superseded(f"another job has taken {self._table.label} over")
         except psycopg.OperationalError as error:
@@ -62,21 +76,12 @@ class JobLock:
         self._lost = now if self._lost is None else self._lost
         if now - self._lost > self._source.retry_for:
             raise failure
-
-    def _settle(self) -> None:
-        self._lost = None
-        self.doubt.clear()
+        return None
 
     def _take(self) -> bool:
         self._connection = connect(self._source)
-        # A partition has the lock of the whole table.
-        query = "SELECT coalesce(pg_partition_root(%(oid)s::oid), %(oid)s::oid)::oid::bigint"
-        row = self._connection.execute(query, {"oid": self._table.oid}).fetchone()
-        oid = int(str(row[0])) if row else self._table.oid
-        # As a signed number: oids go up to 2^32.
-        oid = oid - (1 << 32) if oid >= 1 << 31 else oid
-        query = "SELECT pg_try_advisory_lock(hashtext('saltern.bulk'), %s::bigint::int4)"
-        if self._connection.execute(query, [oid]).fetchone() == (True,):
+        row = self._connection.execute(LOCK, {"oid": self._table.oid}).fetchone()
+        if row == (True,):
             return True
         self._connection.close()
         return False

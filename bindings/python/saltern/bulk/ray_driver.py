@@ -66,7 +66,8 @@ class Ranges:
         if not hasattr(self.own, "worker"):
             self.own.worker = Worker(self.assignment, self.site)
         try:
-            return {"done": asdict(self.own.worker.do(Range(**wanted)))}
+            done = self.own.worker.do(Range(**wanted))
+            return {} if done is None else {"done": asdict(done)}
         except psycopg.Error as error:
             return {"failure": f"{_node()}: {told(error)}"}
         except (Refused, saltern.SalternError) as error:

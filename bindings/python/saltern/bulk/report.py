@@ -31,6 +31,8 @@ class Progress:
         self.done = self.rows = self.changed = self.conflicts = self.errors = 0
         self.began = self.clock()
         self._last = self.began
+        self.why: str | None = None
+        """What holds the job back."""
         self._first = (0.0, 0)
         """When the first range was done, and how many rows it had: an engine takes its time to
         start."""
@@ -82,7 +84,8 @@ class Progress:
             f"{self.rate:,.0f} a second, {self.changed:,} changed, {self.conflicts} conflicts, "
             f"{self.errors} in error"
         )
-        return text + (f", about {duration(left)} left" if self.done else "")
+        text += f", about {duration(left)} left" if self.done else ""
+        return text + (f"; waiting: {self.why}" if self.why else "")
 
 
 def duration(seconds: float) -> str:

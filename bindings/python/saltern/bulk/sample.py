@@ -15,9 +15,9 @@ from psycopg import sql
 from saltern import SalternError, string_in_json
 from saltern.bulk.arguments import Options
 from saltern.bulk.columns import found_errors, outcomes
-from saltern.bulk.database import Connection, copied
+from saltern.bulk.database import Connection, fetched
 from saltern.bulk.outcome import errors, named
-from saltern.bulk.ranges import parsed
+from saltern.bulk.ranges import batched
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import head, show, status
 from saltern.bulk.site import Site
@@ -29,11 +29,11 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
     began = time.monotonic()
     passwords = {} if options.passwords is None else known(options.passwords)
     query = sql.SQL(
-        "COPY (SELECT {id}, {stored} FROM {table} AS t ORDER BY random() LIMIT %s) "
-        "TO STDOUT (FORMAT csv)"
+        "SELECT textsend({id}), textsend({stored}::text) FROM {table} AS t ORDER BY random() "
+        "LIMIT %(rows)s"
     ).format(**table.names())
     with held(connection, table):
-        batch = parsed(copied(connection, query, [options.sample]))
+        batch = batched(fetched(connection, query, {"rows": options.sample}))
     old, ids = batch.column("old"), batch.column("id")
     checked = site.hasher.check_many(
         old, accounts=ids, json_key=table.json_key, keycloak=table.keycloak
@@ -100,8 +100,8 @@ def _verified(
         return found
     # Ids as people write them, which may differ from the database's form.
     query = sql.SQL(
-        "SELECT given.id, t.{id}::text, {stored}::text FROM unnest(%s::text[]) AS given (id) "
-        "LEFT JOIN {table} AS t ON t.{id}::{type} {equal} given.id::{type}"
+        "SELECT s.id, CASE WHEN {there} THEN {id} END, {stored}::text "
+        "FROM unnest(%s::text[]) AS s (id) LEFT JOIN {table} AS t ON {same_id}"
     )
     with held(connection, table):
         rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()

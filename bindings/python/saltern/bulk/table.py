@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from psycopg import sql
 
-from saltern.bulk.database import Connection, escaped, quoted
-from saltern.bulk.refusal import Refused
+from saltern.bulk.database import Connection, configure, escaped, facts, quoted, spelled
+from saltern.bulk.refusal import Refused, noted
 from saltern.bulk.trust import refuse_others
+
+
+@dataclass(frozen=True)
+class Key:
+    """A column of the id."""
+
+    name: str
+    type: str
+    """In which ids are compared, as SQL writes it."""
+    operators: tuple[str, str, str] = (
+        "OPERATOR(pg_catalog.<)", "OPERATOR(pg_catalog.=)", "OPERATOR(pg_catalog.>=)",
+    )
+    """Less, equal, at least: by these the unique index has its order. They may be outside the
+    search path, in the schema of an extension."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +35,10 @@ class Table:
     oid: int
     schema: str
     name: str
-    id: str
+    id: tuple[Key, ...]
+    """In the order of their index."""
     columns: tuple[str, ...]
     """Those of the strings: one, or `KEYCLOAK`."""
-    id_type: str
-    """The type in which ids are compared, as SQL writes it."""
     json_key: str | None = None
     """Where the string is, if the column has documents of JSON."""
     hash_type: str = "text"
@@ -32,13 +46,19 @@ class Table:
     """How many characters a string may have; any number if none."""
     mark: str = ""
     """Another one when the table is another one of the same name, or has been emptied."""
-    notes: tuple[str, ...] = field(default=())
-    """What people should know about it."""
-    operators: tuple[str, str, str] = (
-        "OPERATOR(pg_catalog.<)", "OPERATOR(pg_catalog.=)", "OPERATOR(pg_catalog.>=)",
-    )
-    """Less, equal, at least: by these the id's unique index has its order. They may be outside
-    the search path, in the schema of an extension."""
+    triggers: tuple[tuple[str, bool], ...] = ()
+    """Those that an UPDATE fires, and whether they can keep a row from being written."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What people should know about it."""
+        named = ", ".join(name for name, _ in self.triggers)
+        return [f"triggers that an UPDATE fires: {named}"] if named else []
+
+    @property
+    def id_columns(self) -> str:
+        """For the ledger."""
+        return ",".join(key.name for key in self.id)
 
     @property
     def label(self) -> str:
@@ -64,19 +84,48 @@ class Table:
         )
 
     def names(self) -> dict[str, sql.Composable]:
-        """The identifiers, and the type and operators of ids, for statements with parameters. What
-        is stored and what is new are values of `t`, the table, and of `s`, the staged rows."""
-        less, equal, least = self.operators
+        """The identifiers, and conditions of ids, for statements with parameters. The id, what is
+        stored and what is new are values of `t`, the table, and of `s`, the staged rows; an id of
+        several columns is an array, as text."""
+        columns = [quoted("t", key.name) for key in self.id]
+        texts = [column + sql.SQL("::text") for column in columns]
+        several = sql.SQL("ARRAY[{}]::text").format(sql.SQL(", ").join(texts))
+        order = [
+            column + escaped(f"::{key.type} USING {key.operators[0]}")
+            for column, key in zip(columns, self.id, strict=True)
+        ]
         return {
             "table": quoted(self.schema, self.name),
-            "id": quoted(self.id),
+            "id": several if len(texts) > 1 else texts[0],
+            # Only so of a row that was joined.
+            "there": sql.SQL("({} IS NULL) IS FALSE").format(columns[0]),
             **(KEYCLOAKS if self.keycloak else self._strings()),
-            # From the catalogue, quoted by the server.
-            "type": escaped(self.id_type),
-            "less": escaped(less),
-            "equal": escaped(equal),
-            "least": escaped(least),
+            "order": sql.SQL(", ").join(order),
+            "same_id": self._compared("t", 1, "s.id"),
+            "within": self._within("t"),
+            "within_u": self._within("u"),
+            "same_id_u": self._compared("u", 1, "s.id"),
         }
+
+    def _within(self, table: str) -> sql.Composed:
+        """Whether an id is in a range. An open bound is a null, which the plan is made with."""
+        low, high = "%(low)s::text", "%(high)s::text"
+        return sql.SQL("({} IS NULL OR {}) AND ({} IS NULL OR {})").format(
+            sql.SQL(low), self._compared(table, 2, low),
+            sql.SQL(high), self._compared(table, 0, high),
+        )
+
+    def _compared(self, table: str, operator: int, id: str) -> sql.Composed:
+        """Compares an id with another one, which is text."""
+        own = [quoted(table, key.name) + escaped(f"::{key.type}") for key in self.id]
+        parts = [id] if len(own) == 1 else [f"({id}::text[])[{n + 1}]" for n in range(len(own))]
+        other = [
+            sql.SQL(f"({part})") + escaped(f"::{key.type}")
+            for part, key in zip(parts, self.id, strict=True)
+        ]
+        row = sql.SQL("ROW({})" if len(own) > 1 else "{}")
+        one, two = (row.format(sql.SQL(", ").join(values)) for values in (own, other))
+        return sql.SQL(" ").join([one, escaped(self.id[0].operators[operator]), two])
 
     def _strings(self) -> dict[str, sql.Composable]:
         column = quoted(*self.columns)
@@ -112,70 +161,81 @@ KEYCLOAKS: dict[str, sql.Composable] = {
 """What `Table.names` has for it: a row is one document, which is taken apart again."""
 
 
-RELATION = """
-SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relhassubclass,
-       c.relhasrules, row_security_active(c.oid)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s
-"""
+PARTS = "(SELECT %(oid)s::oid AS oid UNION SELECT relid FROM pg_partition_tree(%(oid)s::oid))"
 
-COLUMN = """
-SELECT format_type(a.atttypid, a.atttypmod), t.typname::text, t.typtype::text, a.atttypmod,
-       a.attnotnull, a.attgenerated::text, a.attnum
+QUERIES = {
+    "relation": """
+SELECT n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relhassubclass AS parent,
+       c.relhasrules AS rules, row_security_active(c.oid) AS hidden
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %(oid)s::oid
+""",
+    "columns": """
+SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS declared, t.typname AS type,
+       t.typtype AS kind, a.atttypmod AS modifier, a.attnotnull AS required,
+       a.attgenerated <> '' AS generated,
+       has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "SELECT",
+       has_column_privilege(a.attrelid, a.attnum, 'UPDATE') AS "UPDATE"
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = %s AND a.attname = %s AND a.attnum > 0 AND NOT a.attisdropped
-"""
-
-UNIQUE = """
-SELECT CASE WHEN t.typtype = 'b' THEN format_type(t.oid, -1) END,
-       array_agg(n.nspname::text ORDER BY m.amopstrategy),
-       array_agg(o.oprname::text ORDER BY m.amopstrategy)
-FROM pg_index i JOIN pg_opclass c ON c.oid = i.indclass[0] JOIN pg_type t ON t.oid = c.opcintype
+WHERE a.attrelid = %(oid)s::oid AND a.attnum > 0 AND NOT a.attisdropped
+""",
+    # The types of unique indexes, if they are of the server or of an extension, and the operators
+    # of their order. Where a column's collation takes different ids for equal, an index has to do
+    # so, too.
+    "keys": """
+SELECT i.indexrelid::bigint AS index, a.attname AS name,
+       CASE WHEN t.typtype = 'b' THEN format_type(t.oid, -1) END AS type,
+       array_agg(format('OPERATOR(%%I.%%s)', n.nspname, o.oprname) ORDER BY m.amopstrategy)
+         AS operators
+FROM pg_index i CROSS JOIN generate_series(0, i.indnkeyatts - 1) AS place
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[place]
+JOIN pg_opclass c ON c.oid = i.indclass[place] JOIN pg_type t ON t.oid = c.opcintype
 JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amopstrategy IN (1, 3, 4)
   AND m.amoplefttype = t.oid AND m.amoprighttype = t.oid
 JOIN pg_operator o ON o.oid = m.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
-JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
 LEFT JOIN pg_collation l ON l.oid = a.attcollation
-WHERE i.indrelid = %s AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
-  AND i.indexprs IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = %s
-  AND (l.collisdeterministic IS NOT FALSE OR i.indcollation[0] = a.attcollation)
-GROUP BY i.indexrelid, c.opcdefault, t.oid, t.typtype
-ORDER BY c.opcdefault DESC, i.indexrelid LIMIT 1
-"""
-"""The type of an index, if it is one of the server or of an extension, and the operators of its
-order. Where the column's collation takes different ids for equal, the index has to do so, too."""
-
-MARK = """
-SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
-FROM (SELECT %(oid)s::oid AS oid UNION SELECT relid FROM pg_partition_tree(%(oid)s::oid)) AS parts
-"""
-"""Of the numbers of the table's files: TRUNCATE gives it new ones, as VACUUM FULL does."""
-
-TRIGGERS = """
-SELECT DISTINCT t.tgname::text,
-       CASE WHEN l.lanname NOT IN ('internal', 'c')
-             AND NOT EXISTS (SELECT FROM unnest(p.proconfig) AS setting
-                             WHERE starts_with(setting, 'search_path='))
-            THEN p.oid::regprocedure::text END
-FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_language l ON l.oid = p.prolang
-WHERE (t.tgrelid = %(oid)s OR t.tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
-  AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 16 <> 0 ORDER BY 1
-"""
-"""Their names, and their functions if these have the search path of their caller."""
-
-REFERRING = """
-SELECT r.conrelid::regclass::text, a.attname::text
+WHERE i.indrelid = %(oid)s::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+  AND i.indexprs IS NULL AND a.attname = ANY(%(id)s::text[])
+  AND i.indnkeyatts = cardinality(%(id)s::text[])
+  AND (l.collisdeterministic IS NOT FALSE OR i.indcollation[place] = a.attcollation)
+GROUP BY i.indexrelid, place, a.attname, c.opcdefault, t.oid, t.typtype
+ORDER BY c.opcdefault DESC, i.indexrelid, place
+""",
+    "session": """
+SELECT current_setting('transaction_read_only') = 'on' AS read_only, pg_is_in_recovery() AS standby,
+       has_database_privilege(current_database(), 'TEMP') AS temporary
+""",
+    # A table with a foreign key to a column of strings, and that column.
+    "referring": f"""
+SELECT r.conrelid::regclass::text AS table, a.attname AS column
 FROM pg_constraint r JOIN pg_attribute a ON a.attrelid = r.confrelid AND a.attnum = ANY(r.confkey)
-WHERE (r.confrelid = %(oid)s OR r.confrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
-  AND r.contype = 'f' AND a.attname = ANY(%(columns)s) ORDER BY 1 LIMIT 1
-"""
-"""A table with a foreign key to a column of strings, and that column."""
-
-PLACE = """
-SELECT current_database()::text, current_user::text,
-       coalesce(to_regclass(%(table)s)::oid::text, 'none'),
-       coalesce(row_security_active(to_regclass(%(table)s)::oid)::text, 'none'),
-       pg_is_in_recovery()::text
-"""
+WHERE r.confrelid IN (SELECT oid FROM {PARTS} AS parts)
+  AND r.contype = 'f' AND a.attname = ANY(%(columns)s) ORDER BY 1
+""",
+    # Their functions, if these have the search path of their caller.
+    "triggers": f"""
+SELECT t.tgname AS name, bool_or(t.tgtype & 3 = 3) AS before, min(
+         CASE WHEN l.lanname NOT IN ('internal', 'c')
+               AND NOT EXISTS (SELECT FROM unnest(p.proconfig) AS setting
+                               WHERE starts_with(setting, 'search_path='))
+              THEN p.oid::regprocedure::text END) AS function
+FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_language l ON l.oid = p.prolang
+WHERE t.tgrelid IN (SELECT oid FROM {PARTS} AS parts)
+  AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 16 <> 0 GROUP BY 1 ORDER BY 1
+""",
+    # Of the numbers of the table's files: TRUNCATE gives it new ones, as VACUUM FULL does.
+    "mark": f"""
+SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
+         AS mark
+FROM {PARTS} AS parts
+""",
+    "place": """
+SELECT current_database() AS database, current_user AS role,
+       coalesce(to_regclass(%(name)s)::oid::text, 'none') AS table,
+       coalesce(row_security_active(to_regclass(%(name)s)::oid)::text, 'none')
+         AS "row-level security", pg_is_in_recovery()::text AS standby
+""",
+}
+"""What is to be known of a table, in one statement."""
 
 KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 
@@ -192,49 +252,65 @@ def inspect(
 ) -> Table:
     """Inspects a table, and refuses it if the job would fail or do harm. Without `hash` it is that
     of Keycloak."""
-    oid, schema, name, subclasses = _relation(connection, table)
-    label = f"{schema}.{name}"
     columns = KEYCLOAK if hash is None else (hash,)
-    if id in columns:
+    *schema, name = spelled(table, ".")
+    path = [part for part in (".".join(schema), name) if part]
+    oid = _oid(connection, path)
+    ids = spelled(id, ",")
+    found = _facts(connection, oid, id=ids, columns=columns)
+    if oid is None or not found["relation"]:
+        raise Refused(f"there is no table {table} (names are as they are, or quoted as in SQL)")
+    (relation,), (session,) = found["relation"], found["session"]
+    label = f"{relation['schema']}.{relation['name']}"
+    if relation["kind"] not in ("r", "p"):
+        raise Refused(f"{label} is {KINDS.get(relation['kind'], 'no table')}: name the table itself")
+    if set(ids) & {*columns}:
         raise Refused(f"--id and --hash are the same column, {id}")
-    id_type, operators = _id_column(connection, oid, label, id)
-    if subclasses:
-        raise Refused(
-            f"{label} has tables that inherit from it, in which ids may occur again: name "
-            "each of them"
-        )
+    there = {column["name"]: column for column in found["columns"]}
+    read = [*ids, *columns, *([KIND] if hash is None else [])]
+    missing = [f"{label} has no column {name}" for name in read if name not in there]
+    if missing:
+        raise Refused(*missing)
+    known = [*_relation(label, relation)]
+    keys: tuple[Key, ...] = ()
+    with noted(known):
+        keys = _keys(label, [there[name] for name in ids], found["keys"])
     if hash is None:
-        _keycloak_columns(connection, oid, label)
-        hash_type, width = "text", None
+        known += [
+            f"{label}.{name} is of type {there[name]['declared']}: Keycloak's is text"
+            for name in columns if there[name]["declared"] != "text"
+        ]
     else:
-        hash_type, width = _hash_column(connection, oid, label, hash, json_key, writes)
-    read = [id, *columns, *([KIND] if hash is None else [])]
-    needs = [("SELECT", column) for column in read]
-    needs += [("UPDATE", column) for column in columns if writes]
-    for right, column in needs:
-        query = "SELECT has_column_privilege(%s::oid, %s, %s)"
-        if connection.execute(query, [oid, column, right]).fetchone() != (True,):
-            raise Refused(f"the role lacks {right} ({column}) on {label}: grant it")
-    notes = _writable(connection, oid, columns, triggers_fire) if writes else ()
-    refuse_others(connection, oid, columns, searched="." not in table, writes=writes)
-    files = mark(connection, oid)
+        known += _hash_column(f"{label}.{hash}", there[hash], json_key, writes)
+    for right, names in (("SELECT", read), ("UPDATE", columns if writes else ())):
+        known += [
+            f"the role lacks {right} ({name}) on {label}: grant it"
+            for name in names if not there[name][right]
+        ]
+    if writes:
+        known += _writable(found, triggers_fire)
+        known += _session(session)
+    if known:
+        raise Refused(*known)
+    refuse_others(connection, oid, columns, searched=len(path) == 1, writes=writes)
+    kind = there[columns[0]]
+    modifier, varchar = kind["modifier"], kind["type"] == "varchar" and hash is not None
     return Table(
-        oid, schema, name, id, columns, id_type, json_key, hash_type, width, files, notes, operators
+        oid=oid, schema=relation["schema"], name=relation["name"], id=keys, columns=columns,
+        json_key=json_key, hash_type=kind["type"],
+        # The modifier of varchar(n) includes a header of four.
+        width=modifier - 4 if varchar and modifier >= 4 else None,
+        mark=found["mark"][0]["mark"],
+        triggers=tuple((row["name"], row["before"]) for row in found["triggers"]) if writes else (),
     )
 
 
-def mark(connection: Connection, oid: int) -> str:
-    """`Table.mark`, as it is now."""
-    row = connection.execute(MARK, {"oid": oid}).fetchone()
-    return str(row[0]) if row else ""
-
-
 def place(connection: Connection, table: Table) -> dict[str, str]:
-    """Where a connection leads, and what its role can see: two that are equal see the same rows."""
-    names = ("database", "role", "table", "row-level security", "standby")
-    name = table.names()["table"].as_string(connection)
-    row = connection.execute(PLACE, {"table": name}).fetchone()
-    return dict(zip(names, map(str, row or ()), strict=True))
+    """Where a connection leads, what its role can see, and the table's mark there: two that are
+    equal see the same rows."""
+    name = sql.Identifier(table.schema, table.name).as_string(connection)
+    found = _facts(connection, table.oid, name=name)
+    return {**found["place"][0], **found["mark"][0]}
 
 
 @contextmanager
@@ -242,7 +318,7 @@ def held(connection: Connection, table: Table) -> Iterator[None]:
     """A transaction in which the name means this table until its end. PREPARE takes the lock that
     every statement takes; unlike others it neither plans nor runs anything, if the table is
     another one."""
-    names = sql.Identifier(table.id), sql.Identifier(table.schema, table.name)
+    names = sql.Identifier(table.id[0].name), sql.Identifier(table.schema, table.name)
     lock = sql.SQL("PREPARE saltern_held AS SELECT {} FROM {}; DEALLOCATE saltern_held")
     with connection.transaction():
         connection.execute(lock.format(*names))
@@ -253,136 +329,119 @@ def held(connection: Connection, table: Table) -> Iterator[None]:
         yield
 
 
-def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
-    found = connection.execute(RELATION, [_oid(connection, table)]).fetchone()
-    if found is None:
-        raise Refused(f"there is no table {table} (names are as they are, without quotes)")
-    oid, kind = found[0], found[3]
-    schema, name = str(found[1]), str(found[2])
-    subclasses, rules, hidden = found[4:]
-    label = f"{schema}.{name}"
-    if kind not in ("r", "p"):
-        raise Refused(f"{label} is {KINDS.get(str(kind), 'no table')}: name the table itself")
-    if rules:
-        raise Refused(f"{label} has rules, which may do something else than an UPDATE says")
-    if hidden:
-        raise Refused(
+def _facts(
+    connection: Connection, oid: int | None, *, id: Sequence[str] = (),
+    columns: Sequence[str] = (), name: str = "",
+) -> dict[str, list[dict[str, Any]]]:
+    given = {"oid": oid, "id": list(id), "columns": list(columns), "name": name or None}
+    return facts(connection, QUERIES, given)
+
+
+def _relation(label: str, relation: dict[str, Any]) -> Iterator[str]:
+    if relation["rules"]:
+        yield f"{label} has rules, which may do something else than an UPDATE says"
+    if relation["hidden"]:
+        yield (
             f"{label} has row-level security, which may hide rows from this role: use one that has "
             "BYPASSRLS"
         )
-    assert isinstance(oid, int)
-    return oid, schema, name, kind == "r" and bool(subclasses)
+    if relation["kind"] == "r" and relation["parent"]:
+        yield (
+            f"{label} has tables that inherit from it, in which ids may occur again: name "
+            "each of them"
+        )
 
 
-def _oid(connection: Connection, table: str) -> object:
+def _oid(connection: Connection, path: Sequence[str]) -> int | None:
     """The table of this name: without a schema, the one that the site's search path finds."""
-    schema, _, name = table.rpartition(".")
-    if not name:
-        return None
-    label = sql.Identifier(*filter(None, (schema, name))).as_string(connection)
+    label = sql.Identifier(*path).as_string(connection)
     with connection.transaction():
-        connection.execute("SET LOCAL search_path TO DEFAULT")
+        configure(connection, {"search_path": None}, local=True)
         # Qualified, for that path may have other schemas before pg_catalog.
-        query = "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
+        query = "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid::pg_catalog.int8"
         row = connection.execute(query, [label]).fetchone()
-    return row[0] if row else None
+    return row[0] if row else None  # type: ignore[return-value]
 
 
-def _column(connection: Connection, oid: int, label: str, column: str) -> tuple[object, ...]:
-    found = connection.execute(COLUMN, [oid, column]).fetchone()
-    if found is None:
-        raise Refused(f"{label} has no column {column}")
-    return found
-
-
-def _id_column(
-    connection: Connection, oid: int, label: str, id: str
-) -> tuple[str, tuple[str, str, str]]:
-    if "," in id:
-        raise Refused("--id names one column: keys of several columns are not supported")
-    declared, _, _, _, required, _, number = _column(connection, oid, label, id)
-    index = connection.execute(UNIQUE, [oid, number]).fetchone()
-    if not required or index is None:
+def _keys(
+    label: str, columns: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]
+) -> tuple[Key, ...]:
+    """The columns of the id in the order of an index that has these alone."""
+    declared = {column["name"]: column["declared"] for column in columns}
+    indexes: dict[int, list[dict[str, Any]]] = {}
+    for key in found:
+        indexes.setdefault(key["index"], []).append(key)
+    whole = [keys for keys in indexes.values() if len(keys) == len(columns)]
+    if not whole or not all(column["required"] for column in columns):
+        names = ", ".join(declared)
         raise Refused(
-            f"{label}.{id} may be null or occur twice: --id needs a column that is NOT NULL and "
-            "has a unique index of its own"
+            f"{label}.{names} may be null or occur twice: --id needs a column that is NOT NULL and "
+            "has a unique index of its own, or several that have one (--id tenant,number)"
         )
-    kind, schemas, names = index
-    if kind is None:
+    for key in whole[0]:
+        if key["type"] is None:
+            raise Refused(
+                f"{label}.{key['name']} is of type {declared[key['name']]}, and so in the hands of "
+                "whoever owns that type: --id needs one of the server or of an extension, no enum, "
+                "array, range or composite"
+            )
+    keys = tuple(Key(key["name"], key["type"], tuple(key["operators"])) for key in whole[0])
+    if len({key.operators for key in keys}) > 1:
         raise Refused(
-            f"{label}.{id} is of type {declared}, and so in the hands of whoever owns that type: "
-            "--id needs one of the server or of an extension, no enum, array, range or composite"
+            f"{label}: the columns of --id have operators in several schemas, so that they cannot "
+            "be compared as a row: name a column that is unique by itself"
         )
-    less, equal, least = (
-        f"OPERATOR({sql.Identifier(schema).as_string(connection)}.{name})"
-        for schema, name in zip(schemas, names, strict=True)  # type: ignore[call-overload]
-    )
-    return str(kind), (less, equal, least)
+    return keys
 
 
 def _hash_column(
-    connection: Connection, oid: int, label: str, hash: str, json_key: str | None, writes: bool
-) -> tuple[str, int | None]:
-    declared, name, kind, modifier, _, generated, _ = _column(connection, oid, label, hash)
+    label: str, column: dict[str, Any], json_key: str | None, writes: bool
+) -> Iterator[str]:
+    declared = f"{label} is of type {column['declared']}"
     if json_key is not None:
-        if declared not in ("text", "json", "jsonb"):
-            raise Refused(f"{label}.{hash} is of type {declared}: expected json, jsonb or text")
-    elif name in ("json", "jsonb"):
-        raise Refused(f"{label}.{hash} is of type {declared}: --json-key says where the string is")
-    elif name not in ("text", "varchar") or kind != "b":
-        raise Refused(f"{label}.{hash} is of type {declared}: expected text or varchar")
-    if generated and writes:
-        raise Refused(f"{label}.{hash} is a generated column: name the one that it comes from")
-    assert isinstance(modifier, int)
-    # The modifier of varchar(n) includes a header of four.
-    return str(name), modifier - 4 if name == "varchar" and modifier >= 4 else None
+        if column["declared"] not in ("text", "json", "jsonb"):
+            yield f"{declared}: expected json, jsonb or text"
+    elif column["type"] in ("json", "jsonb"):
+        yield f"{declared}: --json-key says where the string is"
+    elif column["type"] not in ("text", "varchar") or column["kind"] != "b":
+        yield f"{declared}: expected text or varchar"
+    if column["generated"] and writes:
+        yield f"{label} is a generated column: name the one that it comes from"
 
 
-def _keycloak_columns(connection: Connection, oid: int, label: str) -> None:
-    _column(connection, oid, label, KIND)
-    for column in KEYCLOAK:
-        declared = _column(connection, oid, label, column)[0]
-        if declared != "text":
-            raise Refused(f"{label}.{column} is of type {declared}: Keycloak's is text")
-
-
-def _writable(
-    connection: Connection, oid: int, columns: tuple[str, ...], fire: bool
-) -> tuple[str, ...]:
-    read_only = connection.execute("SHOW transaction_read_only").fetchone()
-    if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
-        raise Refused("this server is a standby: connect to the primary")
-    if read_only == ("on",):
-        raise Refused("sessions of this role or server are read-only (transaction_read_only)")
-    query = "SELECT has_database_privilege(current_database(), 'TEMP')"
-    if connection.execute(query).fetchone() != (True,):
-        raise Refused("the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …")
-    given = {"oid": oid, "columns": list(columns)}
-    referring = connection.execute(REFERRING, given).fetchone()
-    if referring is not None:
-        raise Refused(
-            f"a foreign key of {referring[0]} refers to {referring[1]}: an UPDATE would fail, or change "
-            "that table, too, and fire its triggers with the rights of this job. Drop it for the "
-            "job"
+def _session(session: dict[str, Any]) -> Iterator[str]:
+    if session["standby"]:
+        yield (
+            "this server is a standby: connect to the primary (with several hosts, "
+            "target_session_attrs=read-write)"
         )
-    triggers = connection.execute(TRIGGERS, {"oid": oid}).fetchall()
-    if not triggers:
-        return ()
-    named = ", ".join(str(name) for name, _ in triggers)
-    if not fire:
-        raise Refused(
-            f"an UPDATE fires triggers: {named}. Disable them for the job, or say --triggers-fire "
-            "if they are to fire for every row that changes"
+    elif session["read_only"]:
+        yield "sessions of this role or server are read-only (transaction_read_only)"
+    if not session["temporary"]:
+        yield "the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …"
+
+
+def _writable(found: dict[str, list[dict[str, Any]]], fire: bool) -> Iterator[str]:
+    for row in found["referring"][:1]:
+        yield (
+            f"a foreign key of {row['table']} refers to {row['column']}: an UPDATE would fail, or "
+            "change that table, too, and fire its triggers with the rights of this job. Drop it "
+            "for the job"
         )
-    for name, function in triggers:
-        if function is not None:
-            raise Refused(
-                f"the trigger {name} calls {function}, which has no search_path of its own, and "
-                "would look names up in the job's, which is pg_catalog alone: ALTER FUNCTION "
-                f"{function} SET search_path = …, pg_temp (the schemas that it needs), or disable "
-                "the trigger for the job"
+    triggers = found["triggers"]
+    if triggers and not fire:
+        yield (
+            f"an UPDATE fires triggers: {', '.join(row['name'] for row in triggers)}. Disable them "
+            "for the job, or say --triggers-fire if they are to fire for every row that changes"
+        )
+    for row in triggers if fire else ():
+        if row["function"] is not None:
+            yield (
+                f"the trigger {row['name']} calls {row['function']}, which has no search_path of "
+                "its own, and would look names up in the job's, which is pg_catalog alone: ALTER "
+                f"FUNCTION {row['function']} SET search_path = …, pg_temp (the schemas that it "
+                "needs), or disable the trigger for the job"
             )
-    return (f"triggers that an UPDATE fires: {named}",)
 
 
 LONGEST = {

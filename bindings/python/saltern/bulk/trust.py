@@ -8,9 +8,8 @@ made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from psycopg import sql
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from saltern.bulk.database import Connection
 from saltern.bulk.refusal import Refused
@@ -29,10 +28,10 @@ of the table, whose functions its constraints and indexes run in any case."""
 OF_LEDGER = TRUSTED + """
 , tables AS (
   SELECT oid, relname, relowner, relacl FROM pg_class
-  WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
+  WHERE relnamespace = to_regnamespace(%(schema)s) AND relname = ANY(%(tables)s)
 )
-SELECT 1, 'schema', nspname::text, nspowner::regrole::text
-FROM pg_namespace WHERE oid = %(schema)s::oid AND nspowner NOT IN (TABLE trusted)
+SELECT 1 AS place, 'schema' AS kind, nspname::text AS name, nspowner::regrole::text AS role
+FROM pg_namespace WHERE oid = to_regnamespace(%(schema)s) AND nspowner NOT IN (TABLE trusted)
 UNION ALL
 SELECT 2, 'table', relname::text, relowner::regrole::text
 FROM tables WHERE relowner NOT IN (TABLE trusted)
@@ -115,9 +114,9 @@ indexes to partitions of others."""
 
 SHAPE = """
 WITH tables AS (
-  SELECT * FROM pg_class WHERE relnamespace = %(schema)s::oid AND relname = ANY(%(tables)s)
+  SELECT * FROM pg_class WHERE relnamespace = {schema} AND relname = ANY(%(tables)s)
 )
-SELECT relname::text, 'kind of relation', relkind::text, '' FROM tables
+SELECT relname::text AS table, 'kind of relation' AS kind, relkind::text AS name, '' AS what FROM tables
 UNION ALL
 SELECT relname::text, 'row-level security', '',
        concat_ws(' ', relrowsecurity, relforcerowsecurity, (
@@ -154,6 +153,23 @@ FROM tables JOIN (SELECT inhrelid, inhparent FROM pg_inherits
 """
 """All of a table that can run something, or that statements of ours rely on. Indexes of columns
 alone, which people may add, do neither."""
+
+
+LEDGER = {
+    "schema": """
+SELECT has_schema_privilege(oid, 'USAGE') AS usable FROM pg_namespace
+WHERE oid = to_regnamespace(%(schema)s)
+""",
+    "tables": """
+SELECT relname AS name, has_table_privilege(oid, 'SELECT') AS "SELECT",
+       has_table_privilege(oid, 'INSERT') AS "INSERT", has_table_privilege(oid, 'UPDATE') AS "UPDATE"
+FROM pg_class WHERE relnamespace = to_regnamespace(%(schema)s) AND relname = ANY(%(tables)s)
+""",
+    "strangers": OF_LEDGER,
+    "shape": SHAPE.format(schema="to_regnamespace(%(schema)s)"),
+    "wanted": SHAPE.format(schema="pg_my_temp_schema()"),
+}
+"""What is to be known of a ledger, in one statement."""
 
 
 def refuse_others(
@@ -210,17 +226,11 @@ def refuse_others(
     )
 
 
-def refuse_strangers(
-    connection: Connection, schema: str, tables: Sequence[str], relation: int
-) -> None:
-    """Refuses a ledger that an untrusted role can change. `relation` is the job's own table."""
-    parameters = {
-        "schema": _oid(connection, schema), "tables": list(tables), "relation": relation,
-    }
-    found = connection.execute(OF_LEDGER, parameters).fetchone()
-    if found is None:
+def refuse_strangers(found: Sequence[Mapping[str, Any]], schema: str) -> None:
+    """Refuses a ledger that an untrusted role can change."""
+    if not found:
         return
-    _, kind, name, role = found
+    kind, name, role = (found[0][key] for key in ("kind", "name", "role"))
     if kind in ("TRIGGER", "REFERENCES"):
         what = "triggers" if kind == "TRIGGER" else "foreign keys with triggers"
         raise Refused(
@@ -235,31 +245,13 @@ def refuse_strangers(
     )
 
 
-def refuse_additions(
-    connection: Connection, schema: str, tables: Sequence[str], definition: sql.Composed
-) -> None:
-    """Refuses tables that are not what a definition makes in the schema `pg_temp`."""
-    with connection.transaction(force_rollback=True):
-        connection.execute(definition, [])
-        row = connection.execute("SELECT pg_my_temp_schema()").fetchone()
-        wanted = _shape(connection, row[0] if row else None, tables)
-    found = _shape(connection, _oid(connection, schema), tables)
-    for other, verb in ((found - wanted, "has another"), (wanted - found, "lacks the")):
+def refuse_additions(schema: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Refuses tables of a ledger that are not as those that were just made beside them."""
+    here, wanted = ({tuple(row.values()) for row in found[name]} for name in ("shape", "wanted"))
+    for other, verb in ((here - wanted, "has another"), (wanted - here, "lacks the")):
         for table, *what, _ in sorted(other):
             raise Refused(
                 f"{schema}.{table} is not the table that docs/bulk.md shows: it {verb} "
                 f"{', '.join(filter(None, what))}. Have it made anew as shown there, or name "
                 "another --ledger-schema"
             )
-
-
-def _shape(connection: Connection, schema: object, tables: Sequence[str]) -> set[tuple[str, ...]]:
-    rows = connection.execute(SHAPE, {"schema": schema, "tables": list(tables)})
-    return {tuple(map(str, row)) for row in rows}
-
-
-def _oid(connection: Connection, schema: str) -> object:
-    """None where there is no such schema."""
-    name = sql.Identifier(schema).as_string(connection)
-    row = connection.execute("SELECT to_regnamespace(%s)::oid", [name]).fetchone()
-    return row[0] if row else None

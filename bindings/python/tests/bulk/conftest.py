@@ -81,6 +81,7 @@ class Server:
         with (self.data / "postgresql.conf").open("a") as settings:
             settings.write(
                 f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\n"
+                "shared_preload_libraries = pg_stat_statements\n"
                 "fsync = off\nfull_page_writes = off\nautovacuum = off\nmax_connections = 40\n"
             )
         self.start()
@@ -463,7 +464,7 @@ class Begun:
         return Worker(self.assignment, self.site)
 
     def pending(self) -> list[Range]:
-        return self.ledger.pending(self.connection, self.job)
+        return self.ledger.totals(self.connection, self.job).pending
 
     def totals(self) -> dict[str, Any]:
         return vars(self.ledger.totals(self.connection, self.job))

@@ -343,14 +343,14 @@ def test_a_row_whose_id_is_not_found_again_is_not_done(
 ) -> None:
     """Whatever makes another id of it on the way, or whoever gave it another one meanwhile."""
     fill(server, "users", [policies.hasher("a").hash(f"{n}") for n in range(4)], "text")
-    parsed = ranges.parsed
+    batched = ranges.batched
 
-    def mangled(text: bytes) -> Any:
-        batch = parsed(text)
+    def mangled(rows: Any) -> Any:
+        batch = batched(rows)
         ids = [b"user 11" if id == b"user 1" else id for id in batch.column("id").to_pylist()]
         return batch.set_column(0, "id", pa.array(ids, pa.binary()))
 
-    monkeypatch.setattr(ranges, "parsed", mangled)
+    monkeypatch.setattr(ranges, "batched", mangled)
     ran = bulk("rekey", policies.file("b"))
     assert ran.status == 1 and "run it again" in ran.said
     assert ran.report["outcomes"] == {"changed": 3, "conflict": 1}

@@ -20,6 +20,7 @@ import saltern
 from saltern.bulk import local
 from saltern.bulk.__main__ import main
 from saltern.bulk.database import Session
+from saltern.bulk.job import Job
 from saltern.bulk.ledger import Ledger
 from saltern.bulk.lock import JobLock
 from saltern.bulk.ranges import Worker
@@ -27,7 +28,7 @@ from saltern.bulk.report import Progress, show
 from saltern.bulk.site import OPERATIONS
 
 
-@pytest.mark.parametrize(("of", "name"), [(JobLock, "__exit__"), (Ledger, "finish")])
+@pytest.mark.parametrize(("of", "name"), [(JobLock, "__exit__"), (Job, "_is_same")])
 def test_a_signal_after_the_last_range(
     server: Server,
     policies: Policies,

@@ -13,7 +13,7 @@ from saltern.bulk.ray_driver import problem
 from saltern.bulk.database import Source
 from saltern.bulk.refusal import Refused
 from saltern.bulk.site import open_site
-from saltern.bulk.table import Table
+from saltern.bulk.table import Key, Table
 
 # What is done to the table, what is asked for beside the usual, and what is said.
 TABLES = {
@@ -21,7 +21,9 @@ TABLES = {
     "no id": ("", ["--id", "number"], "has no column number"),
     "no hash": ("", ["--hash", "password"], "has no column password"),
     "the same": ("", ["--id", "password_hash"], "are the same column"),
-    "two ids": ("", ["--id", "id,name"], "keys of several columns"),
+    "two ids": (
+        "GRANT SELECT ON users TO worker", ["--id", "id,name"], "may be null or occur",
+    ),
     "not unique": ("ALTER TABLE users DROP CONSTRAINT users_pkey", [], "may be null or occur"),
     "null ids": (
         "ALTER TABLE users ADD other int UNIQUE; GRANT SELECT ON users TO worker",
@@ -36,6 +38,20 @@ TABLES = {
         " (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
         "ALTER TABLE users DROP CONSTRAINT users_pkey, ALTER id TYPE text COLLATE loose;"
         "CREATE UNIQUE INDEX ON users (id COLLATE \"C\")", [], "may be null or occur",
+    ),
+    "unique by another collation of one column": (
+        "CREATE COLLATION IF NOT EXISTS loose"
+        " (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
+        "ALTER TABLE users ADD tenant text COLLATE loose NOT NULL DEFAULT 'x';"
+        "GRANT SELECT ON users TO worker;"
+        "CREATE UNIQUE INDEX ON users (id, tenant COLLATE \"C\")",
+        ["--id", "id,tenant"], "users.id, tenant may be null or occur",
+    ),
+    "an enum among the columns of the id": (
+        "CREATE TYPE public.tenants AS ENUM ('x');"
+        "ALTER TABLE users ADD tenant public.tenants NOT NULL DEFAULT 'x', ADD UNIQUE (id, tenant);"
+        "GRANT SELECT ON users TO worker",
+        ["--id", "id,tenant"], "users.tenant is of type public.tenants",
     ),
     "bytea": (
         "ALTER TABLE users ALTER password_hash TYPE bytea USING password_hash::bytea", [],
@@ -85,6 +101,7 @@ TABLES = {
 
 UNDO = """
 DROP VIEW IF EXISTS seen; DROP TABLE IF EXISTS more; DROP TABLE users;
+DROP TYPE IF EXISTS tenants;
 DROP SCHEMA IF EXISTS saltern_bulk CASCADE;
 GRANT TEMPORARY ON DATABASE postgres TO public; GRANT CREATE ON DATABASE postgres TO worker;
 ALTER ROLE worker RESET ALL
@@ -202,7 +219,7 @@ def test_a_node_with_something_else(server: Server, policies: Policies, tmp_path
     description = open_site(policies.file("b")).description
     policy = tmp_path / "policy.toml"
     policy.write_text(policies.text("b"))
-    table = Table(0, "public", "users", "id", ("password_hash",), "bigint")
+    table = Table(0, "public", "users", (Key("id", "bigint"),), ("password_hash",))
     assignment = Assignment(Source(server.dsn()), table, "rekey", str(policy), description)
     assert problem(assignment) is None
 
