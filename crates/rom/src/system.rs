@@ -14,6 +14,7 @@ pub(crate) mod map;
 #[path = "system/elsewhere/map.rs"]
 pub(crate) mod map;
 pub(crate) mod memory;
+pub(crate) mod owner;
 pub(crate) mod pages;
 #[cfg(target_os = "linux")]
 pub(crate) mod sysv;

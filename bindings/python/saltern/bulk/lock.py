@@ -34,8 +34,6 @@ class JobLock:
         self._why: str | None = None
         self.doubt = threading.Event()
         """Set while the lock may be another's: no range is to be begun."""
-        self.held = threading.Event()
-        """Set while the limits of the job hold it back."""
         self.pace: Callable[[Connection], Pace] = lambda connection: Pace()
 
     def __enter__(self) -> JobLock:
@@ -62,7 +60,6 @@ class JobLock:
             if there or self._take():
                 assert self._connection is not None
                 self._why = self.pace(self._connection).why
-                (self.held.set if self._why else self.held.clear)()
                 self._lost = None
                 self.doubt.clear()
                 return self._why

@@ -72,16 +72,20 @@ not be UTF-8."""
 # table would be read if that looks cheaper than looking up every id.
 SAME = '{same_id} AND {stored}::text COLLATE "C" = s.old COLLATE "C" AND {within}'
 
-WRITE = (
-    "written AS (UPDATE {table} AS t SET {set} FROM pg_temp.saltern_staged AS s WHERE " + SAME
-    + '%s RETURNING {stored}::text COLLATE "C" = {new}::text COLLATE "C" AS right) '
-    "SELECT count(*), count(*) FILTER (WHERE written.right IS NOT TRUE) FROM written"
-)
-UPDATE = "WITH " + WRITE.replace("%s ", " ")
+
+def _written(but: str = "") -> str:
+    return (
+        "written AS (UPDATE {table} AS t SET {set} FROM pg_temp.saltern_staged AS s WHERE " + SAME
+        + but + ' RETURNING {stored}::text COLLATE "C" = {new}::text COLLATE "C" AS right) '
+        "SELECT count(*), count(*) FILTER (WHERE written.right IS NOT TRUE) FROM written"
+    )
+
+
+UPDATE = "WITH " + _written()
 UPDATE_FREE = (
     "WITH free AS MATERIALIZED (SELECT s.id FROM {table} AS t, pg_temp.saltern_staged AS s WHERE "
     + SAME + " FOR NO KEY UPDATE OF t SKIP LOCKED), "
-    + WRITE.replace("%s ", " AND s.id IN (SELECT id FROM free) ")
+    + _written(" AND s.id IN (SELECT id FROM free)")
 )
 """The same without the rows that others have locked."""
 

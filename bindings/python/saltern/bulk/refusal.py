@@ -1,8 +1,5 @@
 """Errors that end a job with a line for each."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 
 class Refused(Exception):
     """The job cannot be done as requested. Each argument is a line that says what to do."""
@@ -13,12 +10,3 @@ class Refused(Exception):
 
 class Superseded(Exception):
     """A range, or the job, now belongs to somebody else. The computed results are discarded."""
-
-
-@contextmanager
-def noted(problems: list[str]) -> Iterator[None]:
-    """Adds a refusal to others, so that all of them are said at once."""
-    try:
-        yield
-    except Refused as refused:
-        problems += refused.args

@@ -10,7 +10,7 @@ from typing import Any
 from psycopg import sql
 
 from saltern.bulk.database import Connection, configure, escaped, facts, quoted, spelled
-from saltern.bulk.refusal import Refused, noted
+from saltern.bulk.refusal import Refused
 from saltern.bulk.trust import refuse_others
 
 
@@ -273,8 +273,11 @@ def inspect(
         raise Refused(*missing)
     known = [*_relation(label, relation)]
     keys: tuple[Key, ...] = ()
-    with noted(known):
+    try:
         keys = _keys(label, [there[name] for name in ids], found["keys"])
+    except Refused as refused:
+        # Said with the others.
+        known += refused.args
     if hash is None:
         known += [
             f"{label}.{name} is of type {there[name]['declared']}: Keycloak's is text"

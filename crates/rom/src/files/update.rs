@@ -7,6 +7,7 @@ use crate::Error;
 use crate::files::file_checks::open_file;
 use crate::files::staged::{Staged, sync_directory};
 use crate::system::filesystem::{self, owner_and_mode};
+use crate::system::owner::give_to_owner_of;
 
 /// Changes the contents of a regular file of at most `limit` bytes: what `change` makes of them
 /// replaces the file when it is complete, with the same owner, permissions and access control list;
@@ -45,8 +46,7 @@ pub fn update_file<E: From<Error>>(
     let Some(new) = change(&old)? else { return Ok(()) };
     staged.mode = Some(owner_and_mode(&found).1);
     staged.write(&new)?;
-    filesystem::give_to_owner_of(&staged.file, &found)
-        .map_err(Error::io("keep the owner of", path))?;
+    give_to_owner_of(&staged.file, &found).map_err(Error::io("keep the owner of", path))?;
     filesystem::give_access_list_of(&staged.file, &file)
         .map_err(Error::io("keep the access control list of", path))?;
     staged.commit()?;

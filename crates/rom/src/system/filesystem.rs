@@ -127,15 +127,6 @@ pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Gives a new file the owner and the group of another one, if it does not have them.
-pub(crate) fn give_to_owner_of(file: &File, other: &Metadata) -> io::Result<()> {
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) == (other.uid(), other.gid()) {
-        return Ok(());
-    }
-    std::os::unix::fs::fchown(file, Some(other.uid()), Some(other.gid()))
-}
-
 /// Gives a new file the access control list of another one, or none. With a list, the mode's bits
 /// for the group are the most that the list's entries can give: without it they would be the
 /// group's own rights.

@@ -64,21 +64,6 @@ pub(crate) fn privately(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-#[cfg(unix)]
-pub(crate) fn give_to_owner_of(file: &File, other: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) == (other.uid(), other.gid()) {
-        return Ok(());
-    }
-    fchown(file, Some(other.uid()), Some(other.gid()))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn give_to_owner_of(_: &File, _: &Metadata) -> io::Result<()> {
-    Ok(())
-}
-
 /// Access control lists are read on Linux only.
 pub(crate) fn give_access_list_of(_: &File, _: &File) -> io::Result<()> {
     Ok(())
