@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -95,6 +95,9 @@ PATIENCE = 10.0
 """Seconds that the driver waits for locks: it holds none that logins need."""
 
 
+ON_REQUEST = 1_000_000_000
+"""Statements are prepared only where that is asked for: those with ranges are planned for each."""
+
 SEARCH_PATH = "pg_catalog, pg_temp"
 """Names in statements mean what the server defines, whatever others have created in schemas that a
 site searches."""
@@ -112,7 +115,7 @@ def connect(source: Source, *, patient: bool = False) -> Connection:
     given = conninfo_to_dict(source.dsn, client_encoding="UTF8")
     settings: dict[str, Any] = {**DEFAULTS, **given}
     connection = psycopg.connect(
-        make_conninfo(**settings), autocommit=True, prepare_threshold=None
+        make_conninfo(**settings), autocommit=True, prepare_threshold=ON_REQUEST
     )
     locks = PATIENCE if patient else source.lock_timeout
     statements = 0.0 if patient else source.statement_timeout
@@ -152,6 +155,14 @@ def spelled(text: str, separator: str) -> list[str]:
         return text.split(separator)
     found = re.findall(name, text)
     return [word[1:-1].replace('""', '"') if word[0] == '"' else word for word in found]
+
+
+def listed(names: Sequence[str], separator: str) -> str:
+    """Names in a text from which `spelled` makes them again."""
+    return separator.join(
+        '"' + name.replace('"', '""') + '"' if separator in name or '"' in name else name
+        for name in names
+    )
 
 
 def quoted(*names: str) -> sql.SQL:

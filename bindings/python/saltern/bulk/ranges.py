@@ -271,7 +271,7 @@ class Worker:
 
         def transaction(connection: Connection, update: str) -> Written:
             written, whole = Written(claim=claim + "+"), None
-            with held(connection, self.assignment.table):
+            with held(connection, self.assignment.table, writing=True):
                 earlier = self.ledger.hold(connection, job, number, claim, written.claim, nonce)
                 if staged.rows:
                     self._replace(connection, wanted, staged, written, last, update)

@@ -9,9 +9,9 @@ from typing import Any
 
 from psycopg import sql
 
-from saltern.bulk.database import Connection, configure, escaped, facts, quoted, spelled
+from saltern.bulk.database import Connection, configure, escaped, facts, listed, quoted, spelled
 from saltern.bulk.refusal import Refused
-from saltern.bulk.trust import refuse_others
+from saltern.bulk.trust import MARK, PARTS, refuse_others, replaced
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Table:
     """How many characters a string may have; any number if none."""
     mark: str = ""
     """Another one when the table is another one of the same name, or has been emptied."""
+    writes: bool = True
+    """Whether the job writes to it."""
     triggers: tuple[tuple[str, bool], ...] = ()
     """Those that an UPDATE fires, and whether they can keep a row from being written."""
 
@@ -58,17 +60,17 @@ class Table:
     @property
     def id_columns(self) -> str:
         """For the ledger."""
-        return ",".join(key.name for key in self.id)
+        return listed([key.name for key in self.id], ",")
 
     @property
     def label(self) -> str:
         """For people and the ledger."""
-        return f"{self.schema}.{self.name}"
+        return listed([self.schema, self.name], ".")
 
     @property
     def place(self) -> str:
         """Where the strings are in the table, for the ledger."""
-        return " ".join([*self.columns, *([] if self.json_key is None else [self.json_key])])
+        return listed([*self.columns, *([] if self.json_key is None else [self.json_key])], " ")
 
     @property
     def keycloak(self) -> bool:
@@ -78,10 +80,7 @@ class Table:
     @property
     def replaced(self) -> str:
         """What is said where it is another one by now."""
-        return (
-            f"{self.label} was replaced, emptied, rewritten or hidden from this role while it was "
-            "worked on"
-        )
+        return replaced(self.label)
 
     def names(self) -> dict[str, sql.Composable]:
         """The identifiers, and conditions of ids, for statements with parameters. The id, what is
@@ -161,13 +160,11 @@ KEYCLOAKS: dict[str, sql.Composable] = {
 """What `Table.names` has for it: a row is one document, which is taken apart again."""
 
 
-PARTS = "(SELECT %(oid)s::oid AS oid UNION SELECT relid FROM pg_partition_tree(%(oid)s::oid))"
-
 QUERIES = {
     "relation": """
 SELECT n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relhassubclass AS parent,
-       c.relhasrules AS rules, row_security_active(c.oid) AS hidden
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %(oid)s::oid
+       c.relhasrules AS rules
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %(relation)s::oid
 """,
     "columns": """
 SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS declared, t.typname AS type,
@@ -176,7 +173,7 @@ SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS declared, t.ty
        has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "SELECT",
        has_column_privilege(a.attrelid, a.attnum, 'UPDATE') AS "UPDATE"
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = %(oid)s::oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE a.attrelid = %(relation)s::oid AND a.attnum > 0 AND NOT a.attisdropped
 """,
     # The types of unique indexes, if they are of the server or of an extension, and the operators
     # of their order. Where a column's collation takes different ids for equal, an index has to do
@@ -193,7 +190,7 @@ JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amopstrategy IN (1, 3, 4)
   AND m.amoplefttype = t.oid AND m.amoprighttype = t.oid
 JOIN pg_operator o ON o.oid = m.amopopr JOIN pg_namespace n ON n.oid = o.oprnamespace
 LEFT JOIN pg_collation l ON l.oid = a.attcollation
-WHERE i.indrelid = %(oid)s::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+WHERE i.indrelid = %(relation)s::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
   AND i.indexprs IS NULL AND a.attname = ANY(%(id)s::text[])
   AND i.indnkeyatts = cardinality(%(id)s::text[])
   AND (l.collisdeterministic IS NOT FALSE OR i.indcollation[place] = a.attcollation)
@@ -222,12 +219,7 @@ FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_language l ON l.oid
 WHERE t.tgrelid IN (SELECT oid FROM {PARTS} AS parts)
   AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 16 <> 0 GROUP BY 1 ORDER BY 1
 """,
-    # Of the numbers of the table's files: TRUNCATE gives it new ones, as VACUUM FULL does.
-    "mark": f"""
-SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
-         AS mark
-FROM {PARTS} AS parts
-""",
+    "mark": MARK,
     "place": """
 SELECT current_database() AS database, current_user AS role,
        coalesce(to_regclass(%(name)s)::oid::text, 'none') AS table,
@@ -303,7 +295,7 @@ def inspect(
         json_key=json_key, hash_type=kind["type"],
         # The modifier of varchar(n) includes a header of four.
         width=modifier - 4 if varchar and modifier >= 4 else None,
-        mark=found["mark"][0]["mark"],
+        mark=found["mark"][0]["mark"], writes=writes,
         triggers=tuple((row["name"], row["before"]) for row in found["triggers"]) if writes else (),
     )
 
@@ -317,18 +309,20 @@ def place(connection: Connection, table: Table) -> dict[str, str]:
 
 
 @contextmanager
-def held(connection: Connection, table: Table) -> Iterator[None]:
-    """A transaction in which the name means this table until its end. PREPARE takes the lock that
-    every statement takes; unlike others it neither plans nor runs anything, if the table is
+def held(connection: Connection, table: Table, *, writing: bool = False) -> Iterator[None]:
+    """A transaction in which the name means this table until its end, with nothing of untrusted
+    roles in it. PREPARE takes the lock that such a statement takes (one that writes keeps triggers
+    and indexes from being added); unlike others it neither plans nor runs anything, if the table is
     another one."""
-    names = sql.Identifier(table.id[0].name), sql.Identifier(table.schema, table.name)
-    lock = sql.SQL("PREPARE saltern_held AS SELECT {} FROM {}; DEALLOCATE saltern_held")
+    column, name = sql.Identifier(table.columns[0]), sql.Identifier(table.schema, table.name)
+    text = "UPDATE {1} SET {0} = {0}" if writing else "SELECT {0} FROM {1}"
+    lock = sql.SQL("PREPARE saltern_held AS " + text + "; DEALLOCATE saltern_held")
     with connection.transaction():
-        connection.execute(lock.format(*names))
-        name = names[1].as_string(connection)
-        row = connection.execute("SELECT to_regclass(%s)::oid::bigint", [name]).fetchone()
-        if row != (table.oid,):
-            raise Refused(table.replaced)
+        connection.execute(lock.format(column, name))
+        refuse_others(
+            connection, table.oid, table.columns, writes=table.writes,
+            schema=table.schema, name=table.name, mark=table.mark,
+        )
         yield
 
 
@@ -336,18 +330,13 @@ def _facts(
     connection: Connection, oid: int | None, *, id: Sequence[str] = (),
     columns: Sequence[str] = (), name: str = "",
 ) -> dict[str, list[dict[str, Any]]]:
-    given = {"oid": oid, "id": list(id), "columns": list(columns), "name": name or None}
+    given = {"relation": oid, "id": list(id), "columns": list(columns), "name": name or None}
     return facts(connection, QUERIES, given)
 
 
 def _relation(label: str, relation: dict[str, Any]) -> Iterator[str]:
     if relation["rules"]:
         yield f"{label} has rules, which may do something else than an UPDATE says"
-    if relation["hidden"]:
-        yield (
-            f"{label} has row-level security, which may hide rows from this role: use one that has "
-            "BYPASSRLS"
-        )
     if relation["kind"] == "r" and relation["parent"]:
         yield (
             f"{label} has tables that inherit from it, in which ids may occur again: name "

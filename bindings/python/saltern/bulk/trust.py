@@ -1,9 +1,9 @@
 """Whether a table and a ledger are ones that nobody makes the job run code with.
 
-What a table has beside its rows (triggers, rules, defaults, constraints) is run by whoever writes
-to it, with that role's rights, and some of it by whoever reads. So a table is used only if nobody
-but trusted roles can add to it; and a ledger if it belongs to such roles, and is what we would have
-made.
+What a table has beside its rows (triggers, constraints, types, expressions of indexes) is run by
+whoever writes to it, with that role's rights, and some of it by whoever reads. So a table is used
+only if all that it depends on belongs to trusted roles, and nobody else can add to it; and a ledger
+if it belongs to such roles, and is what we would have made.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from saltern.bulk.database import Connection
 from saltern.bulk.refusal import Refused
 
 TRUSTED = """
-WITH sure AS (
+WITH RECURSIVE sure AS (
   SELECT oid FROM pg_roles WHERE rolsuper OR rolname IN (current_user, 'pg_database_owner')
   UNION SELECT datdba FROM pg_database WHERE datname = current_database()
 ), trusted AS (
@@ -42,9 +42,22 @@ FROM (
   SELECT relname, relacl FROM tables
   UNION ALL SELECT relname, attacl FROM tables JOIN pg_attribute ON attrelid = oid
 ) AS granted, aclexplode(relacl)
-WHERE privilege_type IN ('TRIGGER', 'REFERENCES') AND grantee NOT IN (TABLE trusted)
+WHERE privilege_type <> 'SELECT' AND grantee NOT IN (TABLE trusted)
+  AND NOT (privilege_type IN ('INSERT', 'UPDATE') AND grantee IN (
+    SELECT roleid FROM pg_auth_members WHERE member = current_user::regrole
+  ))
 ORDER BY 1, 3, 4 LIMIT 1
 """
+"""Who else may change it. What a group of this role may write is what this role may write."""
+
+PARTS = "(SELECT %(relation)s::oid AS oid UNION SELECT relid FROM pg_partition_tree(%(relation)s::oid))"
+
+MARK = f"""
+SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
+         AS mark
+FROM {PARTS} AS parts
+"""
+"""Of the numbers of the table's files: TRUNCATE gives it new ones, as VACUUM FULL does."""
 
 OF_TABLE = TRUSTED + """
 , family AS (
@@ -54,63 +67,90 @@ OF_TABLE = TRUSTED + """
   SELECT oid, relowner, relacl, relnamespace, true FROM pg_class
   WHERE oid <> %(relation)s::oid
     AND oid IN (SELECT relid FROM pg_partition_ancestors(%(relation)s::oid))
-), parts (class, part) AS (
+), parts (class, object) AS (
   SELECT 'pg_class'::regclass::oid, oid FROM family
-  UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index JOIN family ON oid = indrelid
-  UNION ALL SELECT 'pg_constraint'::regclass, c.oid
-  FROM pg_constraint AS c JOIN family AS f ON f.oid = conrelid
-  UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid
-  FROM pg_statistic_ext AS s JOIN family AS f ON f.oid = stxrelid
-  UNION ALL SELECT 'pg_attrdef'::regclass, d.oid
-  FROM pg_attrdef AS d JOIN family AS f ON f.oid = adrelid
-  JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum AND attgenerated <> ''
-  UNION ALL SELECT 'pg_trigger'::regclass, t.oid
-  FROM pg_trigger AS t JOIN family AS f ON f.oid = tgrelid
-  WHERE %(writes)s AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0
+  UNION ALL
+  SELECT 'pg_namespace'::regclass, relnamespace FROM family WHERE oid = %(relation)s::oid
+  UNION
+  SELECT next.* FROM parts, LATERAL (
+    SELECT refclassid, refobjid FROM pg_depend
+    WHERE classid = class AND objid = object AND (
+      refclassid IN ('pg_proc'::regclass, 'pg_type'::regclass, 'pg_operator'::regclass,
+                     'pg_opclass'::regclass, 'pg_opfamily'::regclass, 'pg_collation'::regclass)
+      OR refclassid = 'pg_class'::regclass AND classid = 'pg_type'::regclass)
+    UNION ALL
+    SELECT classid, objid FROM pg_depend
+    WHERE refclassid = class AND refobjid = object AND (
+      classid = 'pg_cast'::regclass OR deptype IN ('a', 'i', 'P', 'S') AND CASE classid
+        WHEN 'pg_class'::regclass THEN
+          EXISTS (SELECT FROM pg_class WHERE oid = objid AND relkind IN ('i', 'I', 'c'))
+        WHEN 'pg_attrdef'::regclass THEN
+          EXISTS (SELECT FROM pg_attrdef AS d JOIN pg_attribute ON attrelid = adrelid
+                  AND attnum = adnum WHERE d.oid = objid AND attgenerated <> '')
+        WHEN 'pg_trigger'::regclass THEN
+          %(writes)s AND EXISTS (SELECT FROM pg_trigger WHERE oid = objid
+                                 AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0)
+        ELSE classid IN ('pg_type'::regclass, 'pg_constraint'::regclass,
+                         'pg_statistic_ext'::regclass)
+      END)
+  ) AS next
+), may (schema, role) AS (
+  SELECT oid, nspowner FROM pg_namespace
+  UNION
+  SELECT oid, grantee FROM pg_namespace, aclexplode(nspacl) WHERE privilege_type = 'CREATE'
+), strangers (place, kind, name, role) AS (
+  SELECT 0, 'replaced', concat(%(schema)s::text, '.', %(name)s::text), NULL::oid
+  WHERE %(name)s::text IS NOT NULL
+    AND (to_regclass(format('%%I.%%I', %(schema)s::text, %(name)s::text))::oid, (""" + MARK + """))
+        IS DISTINCT FROM (%(relation)s::oid, %(mark)s::text)
+  UNION ALL
+  SELECT 1, 'hidden', concat(n.nspname, '.', relname), NULL
+  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
+  WHERE c.oid = %(relation)s::oid AND row_security_active(c.oid)
+  UNION ALL
+  SELECT 2, 'found', n.nspname::text, role
+  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace JOIN may ON schema = n.oid
+  WHERE %(searched)s AND c.oid = %(relation)s::oid AND relowner NOT IN (TABLE sure)
+    AND role NOT IN (TABLE sure) AND (role <> relowner OR nspowner NOT IN (TABLE sure))
+  UNION ALL
+  SELECT 3, type, identity, refobjid
+  FROM parts JOIN pg_shdepend ON classid = class AND objid = object AND deptype = 'o'
+    AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database()),
+    LATERAL pg_identify_object(class, object, 0)
+  WHERE refobjid NOT IN (TABLE trusted)
+  UNION ALL
+  SELECT 4, concat('path ', named), p.oid::regprocedure::text, role
+  FROM parts JOIN pg_proc AS p ON class = 'pg_proc'::regclass AND p.oid = object
+  JOIN pg_language AS l ON l.oid = prolang AND lanname NOT IN ('internal', 'c'),
+    unnest(proconfig) AS setting, regexp_split_to_table(substr(setting, 13), ', *') AS word,
+    LATERAL (SELECT CASE btrim(word, '"') WHEN '$user' THEN current_user::text
+                    ELSE btrim(word, '"') END) AS path (named)
+  LEFT JOIN pg_namespace AS n ON nspname = named LEFT JOIN may ON schema = n.oid
+  WHERE starts_with(setting, 'search_path=') AND named NOT IN ('', 'pg_temp')
+    AND coalesce(role, 0) NOT IN (TABLE trusted)
+  UNION ALL
+  SELECT 5, 'TRIGGER', oid::regclass::text, grantee
+  FROM family, aclexplode(relacl)
+  WHERE %(writes)s AND NOT above AND privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
+  UNION ALL
+  SELECT 6, 'REFERENCES', f.oid::regclass::text, grantee
+  FROM family AS f JOIN pg_attribute ON attrelid = f.oid AND attname = ANY(%(columns)s),
+    LATERAL (SELECT * FROM aclexplode(relacl) UNION ALL SELECT * FROM aclexplode(attacl)) AS granted
+  WHERE %(writes)s AND privilege_type = 'REFERENCES' AND grantee NOT IN (TABLE trusted)
+    AND EXISTS (SELECT FROM pg_index
+                WHERE indrelid = f.oid AND indisunique AND attnum = ANY(indkey))
 )
-SELECT 1, 'found', n.nspname::text, CASE WHEN role = 0 THEN 'PUBLIC' ELSE role::regrole::text END
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace,
-     LATERAL (SELECT nspowner UNION
-              SELECT grantee FROM aclexplode(nspacl) WHERE privilege_type = 'CREATE') AS may (role)
-WHERE %(searched)s AND c.oid = %(relation)s::oid AND relowner NOT IN (TABLE sure)
-  AND role NOT IN (TABLE sure) AND (role <> relowner OR nspowner NOT IN (TABLE sure))
-UNION ALL
-SELECT 2, CASE WHEN above THEN 'whole' ELSE 'partition' END, oid::regclass::text,
-       relowner::regrole::text
-FROM family WHERE relowner NOT IN (TABLE trusted)
-UNION ALL
-SELECT 3, 'own schema', nspname::text, nspowner::regrole::text
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE c.oid = %(relation)s::oid AND nspowner NOT IN (TABLE trusted)
-UNION ALL
-SELECT 4, CASE WHEN p.oid IS NULL THEN 'domain' ELSE 'function' END,
-       coalesce(p.oid::regprocedure::text, y.oid::regtype::text), owner::regrole::text
-FROM parts JOIN pg_depend ON classid = class AND objid = part AND objsubid = 0
-LEFT JOIN pg_operator AS o ON refclassid = 'pg_operator'::regclass AND o.oid = refobjid
-LEFT JOIN pg_proc AS p
-  ON p.oid = oprcode OR refclassid = 'pg_proc'::regclass AND p.oid = refobjid
-LEFT JOIN pg_type AS y
-  ON refclassid = 'pg_type'::regclass AND y.oid = refobjid AND typtype = 'd',
-     LATERAL (SELECT coalesce(proowner, typowner)) AS whose (owner)
-WHERE owner NOT IN (TABLE trusted)
-UNION ALL
-SELECT 5, 'own trigger', oid::regclass::text,
-       CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-FROM family, aclexplode(relacl)
-WHERE %(writes)s AND NOT above AND privilege_type = 'TRIGGER' AND grantee NOT IN (TABLE trusted)
-UNION ALL
-SELECT 6, 'own reference', f.oid::regclass::text,
-       CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-FROM family AS f JOIN pg_attribute ON attrelid = f.oid AND attname = ANY(%(columns)s),
-     LATERAL (SELECT * FROM aclexplode(relacl) UNION ALL SELECT * FROM aclexplode(attacl)) AS granted
-WHERE %(writes)s AND privilege_type = 'REFERENCES' AND grantee NOT IN (TABLE trusted)
-  AND EXISTS (SELECT FROM pg_index
-              WHERE indrelid = f.oid AND indisunique AND attnum = ANY(indkey))
-ORDER BY 1, 3, 4 LIMIT 1
+SELECT kind, name,
+       CASE role WHEN 0 THEN 'PUBLIC' ELSE coalesce(role::regrole::text, 'nobody yet') END
+FROM strangers ORDER BY place, kind <> 'table', name, role LIMIT 1
 """
-"""Whose code a job would run, or might. Reading is enough for functions of indexes, constraints and
-statistics, whose constants the planner computes; and whoever owns a partitioned table may add
-indexes to partitions of others."""
+"""Whose code a job would run, or might; whether the table is another one by now, and whether rows
+are hidden. `parts` are all objects that
+the catalogue says the table depends on, one after the other, and all that belong to these: types of
+columns, their casts and constraints, expressions of indexes, their operators and functions. Reading
+is enough for much of that: the planner computes constants in indexes, constraints and statistics.
+The owner of a partitioned table may add indexes to partitions of others. Objects of the first
+superuser, and those that came with the server, have no entry in pg_shdepend."""
 
 SHAPE = """
 WITH tables AS (
@@ -173,56 +213,64 @@ FROM pg_class WHERE relnamespace = to_regnamespace(%(schema)s) AND relname = ANY
 
 
 def refuse_others(
-    connection: Connection, relation: int, columns: Sequence[str], *, searched: bool, writes: bool
+    connection: Connection, relation: int, columns: Sequence[str], *, writes: bool,
+    searched: bool = False, schema: str | None = None, name: str | None = None, mark: str = "",
 ) -> None:
-    """Refuses a table where an untrusted role can have code run by the job. `columns` are those of
-    its strings; `searched` says that its name was given without a schema."""
+    """Refuses a table where an untrusted role can have code run by the job, or whose rows are
+    hidden from it. `columns` are those of its strings; `searched` says that its name was given
+    without a schema. With `schema` and `name`, a table is refused that is another one by now, or has
+    another `mark`."""
     parameters = {
         "relation": relation, "columns": list(columns), "searched": searched, "writes": writes,
+        "schema": schema, "name": name, "mark": mark,
     }
-    found = connection.execute(OF_TABLE, parameters).fetchone()
+    # Once in each transaction: planning it takes most of its time.
+    found: Any = connection.execute(OF_TABLE, parameters, prepare=True).fetchone()
     if found is None:
         return
-    _, kind, name, role = found
+    kind, name, role = found
+    if kind == "replaced":
+        raise Refused(replaced(name))
+    if kind == "hidden":
+        raise Refused(
+            f"{name} has row-level security, which may hide rows from this role: use one that has "
+            "BYPASSRLS"
+        )
     if kind == "found":
         raise Refused(
             f"--table leads to the schema {name}, where {role} may have put a table of this name: "
             f"if it is the one, say --table {name}.…"
         )
-    if kind == "own trigger":
+    if kind == "TRIGGER":
         raise Refused(
             f"{role} may add triggers to {name} while this job runs, which would run with its "
             f"rights and see every string: REVOKE TRIGGER ON {name} FROM {role}"
         )
-    if kind == "partition":
+    if kind == "REFERENCES":
+        listed = ", ".join(columns)
         raise Refused(
-            f"the partition {name} belongs to {role}, who may add triggers and constraints to it "
-            "while this job runs, which would run with its rights and see every string there: "
-            f"ALTER TABLE {name} OWNER TO the owner of the whole table"
+            f"{role} may have foreign keys refer to {name} ({listed}), whose triggers would run "
+            f"with the rights of this job and see every string: REVOKE REFERENCES ON {name} FROM "
+            f"{role}, and REVOKE REFERENCES ({listed}) if it was granted on the column"
         )
-    if kind == "whole":
+    if kind.startswith("path "):
+        schema = kind.removeprefix("path ")
         raise Refused(
-            f"the whole table {name} belongs to {role}, who may add indexes of expressions to this "
-            "partition, which would run with the rights of this job: "
-            f"ALTER TABLE {name} OWNER TO the owner of the partition"
+            f"the table uses the function {name}, which looks names up in the schema {schema}, "
+            f"where {role} may put others of these names, which would run with the rights of this "
+            f"job: REVOKE CREATE ON SCHEMA {schema} FROM {role}, or ALTER FUNCTION {name} SET "
+            "search_path = …"
         )
-    if kind == "own schema":
-        raise Refused(
-            f"the schema {name} of the table belongs to {role}, who may put another table with "
-            "triggers in its place while this job runs, which would run with its rights: "
-            f"ALTER SCHEMA {name} OWNER TO the owner of the table"
-        )
-    if kind in ("function", "domain"):
-        raise Refused(
-            f"an index, a constraint or a trigger of the table calls {name}, which belongs to "
-            f"{role}, who may have it do anything with the rights of this job: "
-            f"ALTER {str(kind).upper()} {name} OWNER TO the owner of the table"
-        )
-    listed = ", ".join(columns)
     raise Refused(
-        f"{role} may have foreign keys refer to {name} ({listed}), whose triggers would run "
-        f"with the rights of this job and see every string: REVOKE REFERENCES ON {name} FROM "
-        f"{role}, and REVOKE REFERENCES ({listed}) if it was granted on the column"
+        f"the table uses the {kind} {name}, which belongs to {role}, who may have it run anything "
+        f"with the rights of this job: ALTER {kind.upper()} {name} OWNER TO the owner of the table"
+    )
+
+
+def replaced(label: str) -> str:
+    """What is said of a table that is another one by now."""
+    return (
+        f"{label} was replaced, emptied, rewritten or hidden from this role while it was worked on"
     )
 
 
@@ -236,6 +284,12 @@ def refuse_strangers(found: Sequence[Mapping[str, Any]], schema: str) -> None:
         raise Refused(
             f"{role} may add {what} to the table {schema}.{name} of the ledger, which would run "
             f"with the rights of whoever changes it: REVOKE {kind} ON {schema}.{name} FROM {role}"
+        )
+    if kind not in ("schema", "table"):
+        raise Refused(
+            f"{role} may write to the table {schema}.{name} of the ledger, and so have rows left "
+            f"out: REVOKE {kind} ON {schema}.{name} FROM {role} (perhaps from default privileges, "
+            "too), or name another --ledger-schema"
         )
     label = name if kind == "schema" else f"{schema}.{name}"
     raise Refused(

@@ -446,18 +446,21 @@ def ranges_done(server: Server) -> int:
 class Begun:
     """A job that was begun, and has one range for each hundred rows."""
 
-    def __init__(self, server: Server, policy: Path, operation: str = "rekey", **source: Any):
+    def __init__(
+        self, server: Server, policy: Path, operation: str = "rekey", table: str = "users",
+        **source: Any,
+    ) -> None:
         self.source = Source(server.dsn(), **{"retry_for": 20.0, "lock_timeout": 0.3} | source)
         self.site: Site = open_site(policy)
         self.ledger = Ledger("saltern_bulk")
         self.connection = connect(self.source)
-        table = inspect(self.connection, "users", "id", "password_hash", writes=True)
-        self.ledger.prepare(self.connection, table)
-        begun = self.ledger.begin(self.connection, table, operation, self.site, 100)
+        found = inspect(self.connection, table, "id", "password_hash", writes=True)
+        self.ledger.prepare(self.connection, found)
+        begun = self.ledger.begin(self.connection, found, operation, self.site, 100)
         self.job = begun.job
         self.assignment = Assignment(
-            self.source, table, operation, str(policy), self.site.description,
-            place(self.connection, table), "saltern_bulk", self.job, begun.nonce,
+            self.source, found, operation, str(policy), self.site.description,
+            place(self.connection, found), "saltern_bulk", self.job, begun.nonce,
         )
 
     def worker(self) -> Worker:

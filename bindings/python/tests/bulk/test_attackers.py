@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -250,7 +251,7 @@ def test_a_partition_that_belongs_to_another(
     )
     try:
         mallory.plant(EVIL + "CREATE INDEX ON part ((id + public.evil(1)))")
-        expected = "the partition public.part belongs to mallory"
+        expected = "the table public.part, which belongs to mallory"
         turned_down(mallory, bulk, policies, operation, "parts", expected)
     finally:
         server.admin("DROP TABLE parts")
@@ -269,7 +270,7 @@ def test_a_partition_of_a_table_that_belongs_to_another(
     )
     try:
         mallory.plant(EVIL + "CREATE INDEX ON parts ((id + public.evil(1)))")
-        expected = "the whole table public.parts belongs to mallory"
+        expected = "the table public.parts, which belongs to mallory"
         turned_down(mallory, bulk, policies, operation, "part", expected)
         server.admin("ALTER TABLE parts OWNER TO owner; DROP INDEX parts_expr_idx")
         assert bulk(operation, policies.file("b"), "--table", "part").status == 0
@@ -368,8 +369,8 @@ def test_functions_that_belong_to_another(
         "'SELECT public.evil($2) IS NOT NULL';"
         "CREATE DOMAIN public.number AS bigint CHECK (public.evil(VALUE::int) IS NOT NULL);"
         "CREATE OPERATOR public.<<< (LEFTARG = bigint, RIGHTARG = int, FUNCTION = public.less);"
-        "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql SET search_path = public "
-        "AS $_$ BEGIN PERFORM spying(); RETURN NULL; END $_$"
+        "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog "
+        "AS $_$ BEGIN PERFORM public.spying(); RETURN NULL; END $_$"
     )
     statement, on_reading = CALLS[case]
     server.admin(statement)
@@ -379,9 +380,12 @@ def test_functions_that_belong_to_another(
     if not on_reading and operation != "rekey":
         assert ran.status == 0, ran.said
         return
-    assert ran.status == 2 and "which belongs to mallory, who may have it do anything" in ran.said
+    assert ran.status == 2 and "which belongs to mallory, who may have it run anything" in ran.said
     functions = ("evil(int)", "less(bigint, int)", "spy()")
-    callees = [*(f"FUNCTION public.{name}" for name in functions), "DOMAIN public.number"]
+    callees = [
+        *(f"FUNCTION public.{name}" for name in functions), "DOMAIN public.number",
+        "OPERATOR public.<<< (bigint, int)",
+    ]
 
     def owned(role: str) -> None:
         server.admin(";".join(f"ALTER {name} OWNER TO {role}" for name in callees))
@@ -391,6 +395,214 @@ def test_functions_that_belong_to_another(
         assert "belongs to mallory" not in bulk(operation, policies.file("b"), *more).said
     finally:
         owned("mallory")
+
+
+# What a table's owner has made of types of another role, or with others' functions.
+TYPES = {
+    "a range": (
+        "CREATE FUNCTION public.apart(bigint, bigint) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS "
+        "$_$ BEGIN PERFORM public.spying(); RETURN $1 - $2; END $_$;"
+        "CREATE TYPE public.span AS RANGE (SUBTYPE = bigint, SUBTYPE_DIFF = public.apart)",
+        "ALTER TABLE users ADD more public.span; CREATE INDEX ON users USING gist (more)",
+    ),
+    "a range of the owner": (
+        "CREATE FUNCTION public.apart(bigint, bigint) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS "
+        "$_$ BEGIN PERFORM public.spying(); RETURN $1 - $2; END $_$",
+        "CREATE TYPE public.span AS RANGE (SUBTYPE = bigint, SUBTYPE_DIFF = public.apart);"
+        "ALTER TABLE users ADD more public.span; CREATE INDEX ON users USING gist (more)",
+    ),
+    "a composite": (
+        "CREATE TYPE public.pair AS (one bigint, two bigint)",
+        "ALTER TABLE users ADD more public.pair CHECK (more IS DISTINCT FROM ROW(1, 2))",
+    ),
+    "a domain in a composite": (
+        "CREATE DOMAIN public.number AS bigint CHECK (VALUE + public.evil(1) > 0)",
+        "CREATE TYPE public.pair AS (one public.number); ALTER TABLE users ADD more public.pair",
+    ),
+    "a row of a table": (
+        "CREATE TABLE public.pair (one bigint)", "ALTER TABLE users ADD more public.pair",
+    ),
+    "a domain of a domain": (
+        "CREATE DOMAIN public.number AS bigint CHECK (VALUE + public.evil(1) > 0)",
+        "CREATE DOMAIN public.count AS public.number; ALTER TABLE users ADD more public.count",
+    ),
+    "a domain of the owner": (
+        "", "CREATE DOMAIN public.count AS bigint CHECK (VALUE + public.evil(1) > 0);"
+        "ALTER TABLE users ADD more public.count",
+    ),
+    "an array": ("CREATE TYPE public.mood AS ENUM ('a')", "ALTER TABLE users ADD more public.mood[]"),
+    "a cast of the owner's": (
+        "", "CREATE TYPE public.mood AS ENUM ('a');"
+        "CREATE FUNCTION public.felt(public.mood) RETURNS text LANGUAGE sql IMMUTABLE AS "
+        "$_$ SELECT 'a'::text $_$; ALTER FUNCTION public.felt(public.mood) OWNER TO mallory;"
+        "CREATE CAST (public.mood AS text) WITH FUNCTION public.felt(public.mood) AS IMPLICIT;"
+        "ALTER TABLE users ADD more public.mood",
+    ),
+    "a collation": (
+        "CREATE COLLATION public.other (provider = icu, locale = 'und')",
+        "ALTER TABLE users ADD more text COLLATE public.other",
+    ),
+    "a statement within a function": (
+        "", "CREATE FUNCTION public.safe(bigint) RETURNS bigint IMMUTABLE "
+        "RETURN public.evil($1::int); ALTER TABLE users ADD CHECK (public.safe(id) >= 0)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TYPES)
+def test_types_that_belong_to_another(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, case: str
+) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 10)
+    theirs, own = TYPES[case]
+    mallory.plant(EVIL + theirs)
+    server.admin(own)
+    try:
+        refused(server, policies, bulk, mallory, "which belongs to mallory, who may have it run")
+    finally:
+        server.admin(
+            "DROP TABLE users; DROP OWNED BY mallory CASCADE; CREATE TABLE users ();"
+            "DROP TYPE IF EXISTS public.span, public.pair, public.mood CASCADE;"
+            "DROP DOMAIN IF EXISTS public.count CASCADE; DROP FUNCTION IF EXISTS public.safe(bigint)"
+        )
+
+
+def test_the_type_of_a_credential_of_keycloak(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory
+) -> None:
+    fill(server, "users", [])
+    mallory.plant(
+        EVIL + "CREATE TYPE public.kind AS ENUM ('password');"
+        "CREATE FUNCTION public.felt(public.kind) RETURNS json LANGUAGE plpgsql IMMUTABLE AS "
+        "$_$ BEGIN PERFORM public.spying(); RETURN to_json('password'::text); END $_$;"
+        "CREATE CAST (public.kind AS json) WITH FUNCTION public.felt(public.kind)"
+    )
+    server.admin(
+        "CREATE TABLE credential (id text PRIMARY KEY, type public.kind, secret_data text, "
+        "credential_data text); INSERT INTO credential VALUES ('x', 'password', '{}', '{}');"
+        "GRANT SELECT, UPDATE ON credential TO worker"
+    )
+    try:
+        for operation in ("rekey", "census"):
+            ran = bulk(operation, policies.file("b"), "--table", "credential", "--keycloak")
+            assert not mallory.seen(), "another's code has run"
+            assert ran.status == 2 and "belongs to mallory, who may have it" in ran.said, ran.said
+    finally:
+        server.admin("DROP TABLE credential")
+
+
+# Another's doing while a job runs, and what is said.
+MEANWHILE = {
+    "a partition that goes": ("ALTER TABLE parts DETACH PARTITION part", "was replaced"),
+    "row-level security": (
+        "ALTER TABLE parts ENABLE ROW LEVEL SECURITY; CREATE POLICY none ON parts USING (false)",
+        "row-level security",
+    ),
+    "a trigger": (
+        "CREATE TRIGGER spy AFTER UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION public.spy()",
+        "the function public.spy(), which belongs to mallory",
+    ),
+    "the right to triggers": ("GRANT TRIGGER ON parts TO mallory", "mallory may add triggers"),
+}
+
+
+@pytest.mark.parametrize("case", MEANWHILE)
+@pytest.mark.parametrize("when", ["before reading", "before writing"])
+def test_what_comes_to_a_table_meanwhile(
+    server: Server, policies: Policies, mallory: Mallory, meanwhile: Any, when: str, case: str
+) -> None:
+    stored = [policies.hasher("a").hash("x")] * 20
+    fill(server, "users", stored)
+    mallory.plant(
+        EVIL + "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $_$ BEGIN "
+        "PERFORM public.spying(); RETURN NULL; END $_$"
+    )
+    server.admin(
+        "CREATE TABLE parts (id bigint PRIMARY KEY, password_hash text) PARTITION BY RANGE (id);"
+        "CREATE TABLE part PARTITION OF parts DEFAULT; CREATE TABLE theirs (LIKE parts);"
+        "INSERT INTO parts SELECT id, password_hash FROM users;"
+        "INSERT INTO theirs SELECT id, password_hash FROM users;"
+        "GRANT SELECT, UPDATE ON parts TO worker"
+    )
+    statements, expected = MEANWHILE[case]
+    begun = Begun(server, policies.file("b"), table="parts")
+    if when == "before reading":
+        server.admin(statements)
+    else:
+        meanwhile(lambda: server.admin(statements))
+    try:
+        with pytest.raises(Refused, match=re.escape(expected)):
+            begun.worker().do(begun.pending()[0])
+        assert not mallory.seen(), "another's code has run"
+        assert begun.totals()["changed"] == 0
+    finally:
+        server.admin("DROP TABLE parts; DROP TABLE IF EXISTS part, theirs")
+
+
+@pytest.mark.parametrize("when", ["made by the job", "made before"])
+def test_who_else_may_write_to_the_ledger(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory, when: str
+) -> None:
+    """By marking ranges as done, they would have rows left out that the job then counts as moved."""
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    if when == "made before":
+        server.admin(
+            f"CREATE SCHEMA saltern_bulk; {LEDGER}{RIGHTS}"
+            "GRANT UPDATE (done) ON saltern_bulk.ranges TO mallory"
+        )
+    else:
+        server.admin(
+            "ALTER DEFAULT PRIVILEGES FOR ROLE worker GRANT INSERT, UPDATE ON TABLES TO mallory"
+        )
+    try:
+        refused(server, policies, bulk, mallory, "mallory may write to the table saltern_bulk.")
+    finally:
+        server.admin(
+            "ALTER DEFAULT PRIVILEGES FOR ROLE worker REVOKE ALL ON TABLES FROM mallory"
+        )
+    # What a group may do, its members may.
+    server.admin(
+        "REVOKE ALL (done) ON saltern_bulk.ranges FROM mallory; CREATE ROLE movers;"
+        if when == "made before" else
+        f"CREATE SCHEMA saltern_bulk; {LEDGER} CREATE ROLE movers;"
+    )
+    server.admin(f"{RIGHTS.replace('worker', 'movers')} GRANT movers TO worker")
+    try:
+        ran = bulk("rekey", policies.file("b"))
+        assert (ran.status, ran.report["changed"]) == (0, 20), ran.said
+    finally:
+        server.admin("DROP OWNED BY movers; DROP ROLE movers")
+
+
+def test_functions_that_look_names_up_where_others_may_put_them(
+    server: Server, policies: Policies, bulk: Bulk, mallory: Mallory
+) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 10)
+    server.admin(
+        "CREATE SCHEMA app; GRANT USAGE ON SCHEMA app TO worker, mallory;"
+        "CREATE FUNCTION app.audited() RETURNS trigger LANGUAGE plpgsql "
+        "SET search_path = app, public, pg_temp AS "
+        "$_$ BEGIN PERFORM note(OLD.id); RETURN NULL; END $_$;"
+        "CREATE FUNCTION app.note(numeric) RETURNS integer LANGUAGE sql AS 'SELECT 1';"
+        "CREATE TRIGGER audited AFTER UPDATE ON users FOR EACH ROW EXECUTE FUNCTION app.audited()"
+    )
+    # It fits better.
+    mallory.function("note", "bigint", "integer", "1")
+    try:
+        for path, named in (
+            ("app, public, pg_temp", "public, where PUBLIC may"),
+            ('app, "none yet"', "none yet, where nobody yet may"),
+            ('app, "$user"', "worker, where nobody yet may"),
+        ):
+            server.admin(f"ALTER FUNCTION app.audited() SET search_path = {path}")
+            ran = bulk("rekey", policies.file("b"), "--triggers-fire")
+            assert not mallory.seen(), "another's code has run"
+            assert ran.status == 2 and named in ran.said, ran.said
+        server.admin("ALTER FUNCTION app.audited() SET search_path = app, pg_temp")
+        ran = bulk("rekey", policies.file("b"), "--triggers-fire")
+        assert (ran.status, ran.report["changed"]) == (0, 10), ran.said
+    finally:
+        server.admin("DROP SCHEMA app CASCADE")
 
 
 @OPERATIONS
@@ -450,7 +662,7 @@ def test_the_schema_of_the_table_belongs_to_another(
     )
     ran = bulk("rekey", policies.file("b"), "--table", "app.users")
     assert ran.status == 2, ran.said
-    assert "the schema app of the table belongs to mallory" in ran.said
+    assert "the schema app, which belongs to mallory" in ran.said
     server.admin("ALTER SCHEMA app OWNER TO owner")
     try:
         assert bulk("rekey", policies.file("b"), "--table", "app.users").status == 0

@@ -11,6 +11,8 @@ from conftest import ROWS, Bulk, Policies, Server, accounts, content, fill, veri
 
 import saltern
 from saltern import PasswordHasher
+from saltern.bulk.database import listed, spelled
+from saltern.bulk.table import Key, Table
 
 
 def kinds(stored: list[str | None], hasher: PasswordHasher) -> dict[str, int]:
@@ -243,3 +245,19 @@ def test_the_functions_of_columns(policies: Policies) -> None:
     assert [row["outcome"] for row in rows] == ["bad", "bad", "null", "empty"]
     with pytest.raises(TypeError):
         hasher.rekey_many([1])
+
+
+def test_names_that_are_joined_can_be_told_apart() -> None:
+    """In the ledger, where a job is found again by them."""
+    def table(schema: str, name: str, id: list[str], hash: str, key: str | None = None) -> Table:
+        keys = tuple(Key(column, "text") for column in id)
+        return Table(1, schema, name, keys, (hash,), json_key=key)
+
+    for one, other in (
+        (table("a", "b.c", ["x"], "h"), table("a.b", "c", ["x"], "h")),
+        (table("a", "b", ["x,y"], "h"), table("a", "b", ["x", "y"], "h")),
+        (table("a", "b", ["x"], "h k"), table("a", "b", ["x"], "h", "k")),
+    ):
+        assert (one.label, one.id_columns, one.place) != (other.label, other.id_columns, other.place)
+    for names in (["a b", 'c"'], ['"'], ['"a"', "b"], ["a", "b"]):
+        assert spelled(listed(names, " "), " ") == names
