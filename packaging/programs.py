@@ -49,8 +49,12 @@ def zigbuild(target, options):
         add_target(each)
     # zig does not know rustc's -static-pie, and would put everything at a fixed address.
     flags = ["-Clink-arg=-pie"] if target in LINUX else []
-    run("cargo", "auditable", "zigbuild", "--quiet", "--profile", "dist", "--locked", "--target", target, *options,
-        env=environment(flags))
+    # As `cargo auditable` does it, but that cargo gets no path: it is part of the names of symbols, and so decides
+    # in what order, and how, functions are compiled.
+    auditable = {"RUSTC_WORKSPACE_WRAPPER": "cargo-auditable",
+                 "CARGO_AUDITABLE_ORIG_ARGS": json.dumps({"locked": True, "offline": False, "frozen": False, "config": []})}
+    run("cargo", "zigbuild", "--quiet", "--profile", "dist", "--locked", "--target", target, *options,
+        env=environment(flags) | auditable)
 
 
 def add_target(target):

@@ -17,14 +17,17 @@ PROJECT = "https://github.com/saltern-rs/saltern"
 
 # Pinned: another version may write other bytes.
 PYTHON_TOOLS = ["ziglang==0.15.2", "cargo-zigbuild==0.24.1", "maturin==1.16.0"]
-CARGO_TOOLS = ["cargo-auditable@0.7.7", "cargo-cyclonedx@0.5.9", "rsign2@0.6.7"]
+CARGO_TOOLS = ["cargo-auditable@0.7.7", "cargo-cyclonedx@0.5.9"]
 
 
 def run(*command, output=False, **options):
     """Runs a command in the checkout, or elsewhere with cwd; ends the program if it fails."""
     options = {"cwd": ROOT, "env": environment()} | options
     command = [str(word) for word in command]
-    done = subprocess.run(command, stdout=subprocess.PIPE if output else sys.stderr, text=True, **options)
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE if output else sys.stderr, text=True, **options)
+    except FileNotFoundError as error:
+        sys.exit(f"scripts/dist: {error}")
     if done.returncode:
         sys.exit(f"scripts/dist: failed with status {done.returncode}: {' '.join(command)}")
     return done.stdout

@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
+import subprocess
 
 import programs
-from project import BUILD, CARGO_TOOLS, DIST, PROJECT, PYTHON_TOOLS, ROOT, VERSION, commit, epoch, install, run
+from project import BUILD, CARGO_TOOLS, DIST, PROJECT, PYTHON_TOOLS, ROOT, VERSION, commit, epoch, run
 
 SUMS = "SHA256SUMS"
 STATEMENT = "provenance.intoto.json"
@@ -28,8 +29,7 @@ def sums():
     digests[STATEMENT] = digest(DIST / STATEMENT)
     (DIST / SUMS).write_text("".join(f"{value}  {name}\n" for name, value in sorted(digests.items())))
     if key := os.environ.get("DIST_SIGNING_KEY"):
-        install("rsign2")
-        run("rsign", "sign", "-W", "-s", key, "-t", f"saltern {VERSION}", "-x", DIST / f"{SUMS}.minisig", DIST / SUMS)
+        run("minisign", "-S", "-s", key, "-t", f"saltern {VERSION}", "-m", DIST / SUMS, stdin=subprocess.DEVNULL)
 
 
 def statement(digests):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import programs
-from project import BUILD, DIST, ROOT, copy, install_python_tools, run
+from project import BUILD, DIST, ROOT, copy, environment, install_python_tools, run
 
 # The systems that a wheel says it runs on: the GNU C library 2.17, musl 1.2, and later.
 COMPATIBLE = {
@@ -26,9 +26,11 @@ def wheel(target):
     install_python_tools()
     for name in programs.MACOS if target == programs.UNIVERSAL else [target]:
         programs.add_target(name)
+    # With zig, maturin wants `PyInit_saltern._saltern` exported on Windows, which there is not.
     zig = [] if target == programs.WINDOWS else ["--zig"]
+    frameworks = [f"-Clink-arg=-F{ROOT / 'packaging/macos'}"] if target == programs.UNIVERSAL else []
     path = run(ROOT / "scripts/wheel", "--locked", "--target", target, *zig, "--compatibility", COMPATIBLE[target],
-               output=True).strip()
+               output=True, env=environment(frameworks)).strip()
     return Path(path)
 
 
