@@ -17,9 +17,11 @@ const CASES: [(Mode, u64, u32, u32, u32, &str); 4] = [
 fn the_smallest_hashes_are_right() {
     let mut computed = 0;
     let levels: Vec<Level> = Level::available().collect();
+    // Miri takes minutes for the tables of S-boxes of one hash.
+    let cases = if cfg!(miri) { &CASES[..3] } else { &CASES[..] };
     for &level in &levels {
         let mut workspace = Workspace::with_level(level).unwrap();
-        for (mode, n, r, p, t, expected) in CASES {
+        for (mode, n, r, p, t, expected) in cases.iter().copied() {
             let mut params = Params::new(mode, n, r);
             (params.p, params.t) = (p, t);
             let params = params.check(&Limits::unlimited()).unwrap();
@@ -29,5 +31,5 @@ fn the_smallest_hashes_are_right() {
             computed += 1;
         }
     }
-    assert_eq!(computed, 4 * levels.len());
+    assert_eq!(computed, cases.len() * levels.len());
 }
