@@ -62,7 +62,7 @@ fn an_output_over_its_message() {
     assert_eq!((status, &memory[..4]), (0, &[0xba, 0x80, 0xa5, 0x3f][..]));
 }
 
-/// The same for a derived key over its password; the first case of `crates/yescrypt/tests/small.rs`.
+/// The same for a derived key over its password, as the first case of `small.rs` of yescrypt.
 #[test]
 fn scrypt_through_its_pointers() {
     let (salt, mut out) = (b"salt", [0_u8; 33]);

@@ -1,5 +1,5 @@
-//! The smallest hashes of each mode on every level: short enough for Miri (`scripts/test miri`), which
-//! checks the kernels' pointers, the memory region and the tables.
+//! The smallest hashes of each mode on every level: short enough for Miri (`scripts/test miri`),
+//! which checks the kernels' pointers, the memory region and the tables.
 
 use saltern_testing::hex::unhex;
 use saltern_yescrypt::{Limits, Params, Workspace, derive, hazmat::Level, params::Mode};
