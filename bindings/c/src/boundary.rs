@@ -32,6 +32,7 @@ pub(crate) fn guard<T>(otherwise: T, entry: impl FnOnce() -> T) -> T {
 const CANCEL_DISABLE: c_int = 1;
 
 /// Returns the previous state.
+#[cfg(not(miri))]
 fn set_cancel_state(state: c_int) -> c_int {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
@@ -40,6 +41,12 @@ fn set_cancel_state(state: c_int) -> c_int {
     // SAFETY: a state of this thread, and a place for the previous one.
     unsafe { pthread_setcancelstate(state, &raw mut old) };
     old
+}
+
+/// Miri has no cancellation.
+#[cfg(miri)]
+fn set_cancel_state(state: c_int) -> c_int {
+    state
 }
 
 /// An entry that reports failures by errno and the answer `failed`. It does not begin without some
@@ -118,8 +125,13 @@ pub(crate) unsafe fn text<'a>(start: *const c_char, most: usize) -> Option<&'a [
     if start.is_null() {
         return None;
     }
+    #[cfg(not(miri))]
     // SAFETY: by the contract above.
     let len = unsafe { libc::strnlen(start, most + 1) };
+    // Miri does not have it.
+    #[cfg(miri)]
+    // SAFETY: by the contract above.
+    let len = (0..=most).find(|&at| unsafe { *start.add(at) } == 0).unwrap_or(most + 1);
     // SAFETY: strnlen has read this many bytes.
     if len > most { None } else { unsafe { bytes(start.cast(), len) } }
 }

@@ -5,8 +5,8 @@
 use saltern_simd::{Level, PortableWide, Split, Wide};
 use saltern_testing::Random;
 
-/// Lanes to try in each operation.
-const TRIALS: usize = 2000;
+/// Lanes to try in each operation; few for Miri.
+const TRIALS: usize = if cfg!(miri) { 20 } else { 2000 };
 
 /// Eight lanes, aligned as the widest register wants them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,15 +11,16 @@ use super::answer;
 use super::xof::Xof;
 use crate::boundary::{bytes, write, zeros};
 
-/// Message and key as slices, and an output at any address.
+/// Message and key as slices, and an output at any address: also that of the message, so `hash`,
+/// which borrows the message until it returns, does not write it.
 ///
 /// # Safety
 /// As `blake2.h` says.
-unsafe fn whole(
+unsafe fn whole<H: AsRef<[u8]>>(
     (out, outlen): (*mut c_void, usize),
     (input, inlen): (*const c_void, usize),
     (key, keylen): (*const c_void, usize),
-    hash: impl FnOnce(&[u8], &[u8], &mut dyn FnMut(&[u8])) -> Option<()>,
+    hash: impl FnOnce(&[u8], &[u8]) -> Option<H>,
 ) -> c_int {
     answer(|| {
         // SAFETY: as many bytes as is said.
@@ -28,9 +29,10 @@ unsafe fn whole(
         if out.is_null() || outlen == 0 {
             return None;
         }
+        let hash = hash(input, key)?;
         // SAFETY: as much room as is said; the message, which may be there, is not read any more.
-        let mut give = |hash: &[u8]| unsafe { write(out.cast(), hash) };
-        hash(input, key, &mut give)
+        unsafe { write(out.cast(), hash.as_ref()) };
+        Some(())
     })
 }
 
@@ -50,10 +52,9 @@ macro_rules! entry {
             key: *const c_void,
             keylen: usize,
         ) -> c_int {
-            let hash = |input: &[u8], key: &[u8], give: &mut dyn FnMut(&[u8])| {
+            let hash = |input: &[u8], key: &[u8]| {
                 let params = $module::Params::new().hash_length(outlen).ok()?.key(key).ok()?;
-                give(params.hash(input).as_bytes());
-                Some(())
+                Some(params.hash(input))
             };
             // SAFETY: what the caller guarantees is passed on.
             unsafe { whole((out, outlen), (input, inlen), (key, keylen), hash) }
@@ -77,7 +78,7 @@ macro_rules! long_entry {
             key: *const c_void,
             keylen: usize,
         ) -> c_int {
-            let hash = |input: &[u8], key: &[u8], give: &mut dyn FnMut(&[u8])| {
+            let hash = |input: &[u8], key: &[u8]| {
                 let mut params = $module::Params::new().key(key).ok()?;
                 // The largest number means an unknown length.
                 if outlen != Xof::<$kind>::UNKNOWN as usize {
@@ -85,8 +86,7 @@ macro_rules! long_entry {
                 }
                 let mut output = zeros(outlen)?;
                 params.to_hasher().update(input).finalize().fill(&mut output).ok()?;
-                give(&output);
-                Some(())
+                Some(output)
             };
             // SAFETY: what the caller guarantees is passed on.
             unsafe { whole((out, outlen), (input, inlen), (key, keylen), hash) }

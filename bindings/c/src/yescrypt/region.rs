@@ -63,10 +63,10 @@ pub(super) unsafe fn with_workspace<T>(
         Some(local) => local,
         None => {
             let local = Local { mark: MARK, workspace: Workspace::new() };
-            let local = Box::leak(boxed(local).ok_or(libc::ENOMEM)?);
-            region.base = ptr::from_mut(local).cast();
-            region.base_size = size_of::<Local>();
-            local
+            let place = Box::into_raw(boxed(local).ok_or(libc::ENOMEM)?);
+            (region.base, region.base_size) = (place.cast(), size_of::<Local>());
+            // SAFETY: made just now; the region's pointer is not used before this reference ends.
+            unsafe { &mut *place }
         }
     };
     let done = work(&mut local.workspace);

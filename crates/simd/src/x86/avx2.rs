@@ -2,6 +2,7 @@
 //! token.
 #![allow(unsafe_code, reason = "intrinsics")]
 
+#[cfg(not(miri))]
 use core::arch::asm;
 use core::arch::x86_64::*;
 
@@ -107,7 +108,7 @@ fn bytes(high: i64, low: i64) -> __m256i {
 
 /// An order of bytes, aligned for instructions that read it from memory.
 #[repr(align(32))]
-struct Order(#[expect(dead_code, reason = "instructions read it")] [u8; 32]);
+struct Order(#[cfg_attr(not(miri), expect(dead_code, reason = "instructions read it"))] [u8; 32]);
 
 /// Orders that rotate by 16 bits.
 static ROTATE_64_BY_16: Order = Order::of_words(8, 2);
@@ -130,12 +131,18 @@ impl Order {
 /// compiler makes two shuffles of half words: one operation and one cycle more, 24 times for a
 /// block of BLAKE2b (callgrind: 28 of 716).
 macro_rules! rotate_by_16 {
-    ($($name:ident, $register:ident, $class:ident, $order:ident;)+) => {
+    ($($name:ident, $register:ident, $class:ident, $order:ident, $load:ident, $shuffle:ident;)+) => {
         $(
             #[inline]
             #[target_feature(enable = "avx2")]
             fn $name(v: $register) -> $register {
+                // Miri, which has no assembly, takes the intrinsic.
+                #[cfg(miri)]
+                // SAFETY: it loads from a static of this file, which is long enough.
+                let rotated = $shuffle(v, unsafe { $load($order.0.as_ptr().cast()) });
+                #[cfg(not(miri))]
                 let rotated;
+                #[cfg(not(miri))]
                 // SAFETY: the instruction reads a static of this file and writes a register.
                 unsafe {
                     asm!("vpshufb {r}, {v}, [rip + {order}]", r = lateout($class) rotated,
@@ -148,9 +155,9 @@ macro_rules! rotate_by_16 {
 }
 
 rotate_by_16! {
-    rotate_64_by_16, __m256i, ymm_reg, ROTATE_64_BY_16;
-    rotate_32_by_16, __m256i, ymm_reg, ROTATE_32_BY_16;
-    rotate_4_words_by_16, __m128i, xmm_reg, ROTATE_32_BY_16;
+    rotate_64_by_16, __m256i, ymm_reg, ROTATE_64_BY_16, _mm256_loadu_si256, _mm256_shuffle_epi8;
+    rotate_32_by_16, __m256i, ymm_reg, ROTATE_32_BY_16, _mm256_loadu_si256, _mm256_shuffle_epi8;
+    rotate_4_words_by_16, __m128i, xmm_reg, ROTATE_32_BY_16, _mm_loadu_si128, _mm_shuffle_epi8;
 }
 
 /// The vector, with its contents hidden from the compiler. No instruction. Otherwise, where both
@@ -158,9 +165,13 @@ rotate_by_16! {
 /// message words.
 #[inline]
 #[target_feature(enable = "avx2")]
+#[cfg_attr(miri, expect(unused_mut, reason = "no assembly under Miri"))]
 pub(super) fn unknown(mut v: __m256i) -> __m256i {
+    #[cfg(not(miri))]
     // SAFETY: there is no instruction, so nothing can go wrong.
-    unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("/* {0} */", inout(ymm_reg) v, options(pure, nomem, nostack, preserves_flags))
+    };
     v
 }
 
@@ -170,7 +181,9 @@ pub(super) fn unknown(mut v: __m256i) -> __m256i {
 /// % more instructions. For BLAKE2s it was a loss of 1 %.
 #[inline]
 #[target_feature(enable = "avx2")]
+#[cfg_attr(miri, expect(unused_mut, reason = "no assembly under Miri"))]
 fn all_of([mut a, mut b, mut c, mut d]: [__m256i; 4]) -> [__m256i; 4] {
+    #[cfg(not(miri))]
     // SAFETY: there is no instruction, so nothing can go wrong.
     unsafe {
         asm!("/* {0} {1} {2} {3} */", inout(ymm_reg) a, inout(ymm_reg) b, inout(ymm_reg) c,

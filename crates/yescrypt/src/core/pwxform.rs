@@ -45,6 +45,7 @@ pub(crate) struct Constants {
     pub(crate) stateless: bool,
     /// The default flavour or generation 0.5's, for which there may be a hand-written kernel.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is none"))]
+    #[cfg_attr(miri, expect(dead_code, reason = "Miri has no assembly"))]
     pub(crate) usual: bool,
 }
 
