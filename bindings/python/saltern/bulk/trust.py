@@ -77,7 +77,11 @@ OF_TABLE = TRUSTED + """
     WHERE classid = class AND objid = object AND (
       refclassid IN ('pg_proc'::regclass, 'pg_type'::regclass, 'pg_operator'::regclass,
                      'pg_opclass'::regclass, 'pg_opfamily'::regclass, 'pg_collation'::regclass)
-      OR refclassid = 'pg_class'::regclass AND classid = 'pg_type'::regclass)
+      OR refclassid = 'pg_class'::regclass
+        AND classid IN ('pg_type'::regclass, 'pg_proc'::regclass, 'pg_rewrite'::regclass))
+    UNION ALL
+    SELECT class, other FROM pg_operator AS o, unnest(ARRAY[oprcom, oprnegate]) AS other
+    WHERE class = 'pg_operator'::regclass AND o.oid = object AND other <> 0
     UNION ALL
     SELECT classid, objid FROM pg_depend
     WHERE refclassid = class AND refobjid = object AND (
@@ -90,8 +94,8 @@ OF_TABLE = TRUSTED + """
         WHEN 'pg_trigger'::regclass THEN
           %(writes)s AND EXISTS (SELECT FROM pg_trigger WHERE oid = objid
                                  AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0)
-        ELSE classid IN ('pg_type'::regclass, 'pg_constraint'::regclass,
-                         'pg_statistic_ext'::regclass)
+        ELSE classid IN ('pg_type'::regclass, 'pg_constraint'::regclass, 'pg_rewrite'::regclass,
+                         'pg_statistic_ext'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass)
       END)
   ) AS next
 ), may (schema, role) AS (
@@ -122,9 +126,9 @@ OF_TABLE = TRUSTED + """
   SELECT 4, concat('path ', named), p.oid::regprocedure::text, role
   FROM parts JOIN pg_proc AS p ON class = 'pg_proc'::regclass AND p.oid = object
   JOIN pg_language AS l ON l.oid = prolang AND lanname NOT IN ('internal', 'c'),
-    unnest(proconfig) AS setting, regexp_split_to_table(substr(setting, 13), ', *') AS word,
-    LATERAL (SELECT CASE btrim(word, '"') WHEN '$user' THEN current_user::text
-                    ELSE btrim(word, '"') END) AS path (named)
+    unnest(proconfig) AS setting, regexp_matches(substr(setting, 13), '("(?:[^"]|"")*"|[^", ]+)', 'g') AS word,
+    LATERAL (SELECT replace(regexp_replace(word[1], '^"(.*)"$', '\\1'), '""', '"')) AS bare (name),
+    LATERAL (SELECT CASE name WHEN '$user' THEN current_user::text ELSE name END) AS path (named)
   LEFT JOIN pg_namespace AS n ON nspname = named LEFT JOIN may ON schema = n.oid
   WHERE starts_with(setting, 'search_path=') AND named NOT IN ('', 'pg_temp')
     AND coalesce(role, 0) NOT IN (TABLE trusted)
@@ -147,7 +151,8 @@ FROM strangers ORDER BY place, kind <> 'table', name, role LIMIT 1
 """Whose code a job would run, or might; whether the table is another one by now, and whether rows
 are hidden. `parts` are all objects that
 the catalogue says the table depends on, one after the other, and all that belong to these: types of
-columns, their casts and constraints, expressions of indexes, their operators and functions. Reading
+columns, their casts and constraints, expressions of indexes, their operators and functions, the
+views that these read. Reading
 is enough for much of that: the planner computes constants in indexes, constraints and statistics.
 The owner of a partitioned table may add indexes to partitions of others. Objects of the first
 superuser, and those that came with the server, have no entry in pg_shdepend."""

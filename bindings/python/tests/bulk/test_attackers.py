@@ -442,6 +442,30 @@ TYPES = {
         "CREATE COLLATION public.other (provider = icu, locale = 'und')",
         "ALTER TABLE users ADD more text COLLATE public.other",
     ),
+    "a function of an operator class": (
+        "CREATE FUNCTION public.compared(text, text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS "
+        "$_$ BEGIN PERFORM public.spying(); RETURN bttextcmp($1, $2); END $_$",
+        "CREATE OPERATOR CLASS public.texts FOR TYPE text USING btree AS OPERATOR 1 <, "
+        "OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, "
+        "FUNCTION 1 public.compared(text, text);"
+        "CREATE INDEX ON users (password_hash public.texts)",
+    ),
+    "a negator": (
+        "CREATE FUNCTION public.unlike(text, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS "
+        "$_$ BEGIN PERFORM public.spying(); RETURN $1 <> $2; END $_$;"
+        "CREATE OPERATOR public.!~=! (LEFTARG = text, RIGHTARG = text, FUNCTION = public.unlike)",
+        "CREATE FUNCTION public.alike(text, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS "
+        "$_$ BEGIN RETURN $1 = $2; END $_$; CREATE OPERATOR public.~=~! (LEFTARG = text, "
+        "RIGHTARG = text, FUNCTION = public.alike, NEGATOR = OPERATOR(public.!~=!));"
+        "ALTER TABLE users ADD CHECK (NOT (password_hash OPERATOR(public.~=~!) 'x'))",
+    ),
+    "a view within a function": (
+        "CREATE VIEW public.viewed AS SELECT public.evil(1) AS one;"
+        "GRANT SELECT ON public.viewed TO public",
+        "CREATE FUNCTION public.safe(bigint) RETURNS bigint STABLE LANGUAGE sql "
+        "BEGIN ATOMIC SELECT one + $1 FROM public.viewed; END;"
+        "ALTER TABLE users ADD CHECK (public.safe(id) >= 0)",
+    ),
     "a statement within a function": (
         "", "CREATE FUNCTION public.safe(bigint) RETURNS bigint IMMUTABLE "
         "RETURN public.evil($1::int); ALTER TABLE users ADD CHECK (public.safe(id) >= 0)",
@@ -463,7 +487,9 @@ def test_types_that_belong_to_another(
         server.admin(
             "DROP TABLE users; DROP OWNED BY mallory CASCADE; CREATE TABLE users ();"
             "DROP TYPE IF EXISTS public.span, public.pair, public.mood CASCADE;"
-            "DROP DOMAIN IF EXISTS public.count CASCADE; DROP FUNCTION IF EXISTS public.safe(bigint)"
+            "DROP DOMAIN IF EXISTS public.count CASCADE; DROP FUNCTION IF EXISTS public.safe(bigint);"
+            "DROP OPERATOR FAMILY IF EXISTS public.texts USING btree;"
+            "DROP FUNCTION IF EXISTS public.alike(text, text) CASCADE"
         )
 
 
@@ -593,6 +619,7 @@ def test_functions_that_look_names_up_where_others_may_put_them(
             ("app, public, pg_temp", "public, where PUBLIC may"),
             ('app, "none yet"', "none yet, where nobody yet may"),
             ('app, "$user"', "worker, where nobody yet may"),
+            ('app, "app, app"', "app, app, where nobody yet may"),
         ):
             server.admin(f"ALTER FUNCTION app.audited() SET search_path = {path}")
             ran = bulk("rekey", policies.file("b"), "--triggers-fire")
