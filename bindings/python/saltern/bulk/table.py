@@ -253,7 +253,7 @@ def inspect(
     if oid is None or not found["relation"]:
         raise Refused(f"there is no table {table} (names are as they are, or quoted as in SQL)")
     (relation,), (session,) = found["relation"], found["session"]
-    label = f"{relation['schema']}.{relation['name']}"
+    label = listed([relation["schema"], relation["name"]], ".")
     if relation["kind"] not in ("r", "p"):
         raise Refused(f"{label} is {KINDS.get(relation['kind'], 'no table')}: name the table itself")
     if set(ids) & {*columns}:
